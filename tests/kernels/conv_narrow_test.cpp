@@ -460,10 +460,11 @@ TEST(PixelBox, CoversImages) {
           const BoxGrid grid(box, w, h, images);
           std::vector<int> count(static_cast<size_t>(w * h * images));
           for (int64_t number = 0; number < grid.size(); ++number) {
-            const BoxOrigin from = box_origin(grid, number);
+            const ImagePixel from = grid.origin(static_cast<int>(number));
             for (int pixel = 0; pixel < pixels; ++pixel) {
-              const int x = from.w + pixel % box.w, y = from.h + pixel / box.w % box.h,
-                        image = from.image + pixel / box.w / box.h;
+              const ImagePixel in_box = grid.in_box(pixel);
+              ASSERT_EQ((in_box.image * box.h + in_box.h) * box.w + in_box.w, pixel);
+              const int x = from.w + in_box.w, y = from.h + in_box.h, image = from.image + in_box.image;
               if (x < w && y < h && image < images) ++count[static_cast<size_t>((image * h + y) * w + x)];
             }
           }

@@ -32,8 +32,9 @@ struct WgmmaConvParameters {
   Epilogue epilogue;
   PartialMoments moments;  // forward: of 16 rows of a tile, if wanted
   Rows rows;
-  int64_t tiles_n, tiles_per_phase, tiles;  // tiles: of one part
-  int parts;
+  Axes first_axes;  // of the first phase
+  int parts, tiles;
+  Divisor by_tiles_n, by_tiles_of_phase, by_tiles_of_part;
   Partials partials;  // with several parts
 };
 
@@ -42,11 +43,11 @@ template <class Rows>
 struct ConvWork {
   Axes axes;
   typename Rows::Origin origin;
-  int64_t tile;  // number of its rows
+  int tile;  // number of its rows
   int column;
   TapWalk walk;  // in units of k-tiles
   int part;
-  bool empty;  // the first phase has the most tiles
+  bool empty;
 };
 template <ConvOperation operation>
 __host__ __device__ __forceinline__ int summed_channels(const ConvGeometry& g) {
@@ -54,23 +55,25 @@ __host__ __device__ __forceinline__ int summed_channels(const ConvGeometry& g) {
 }
 
 template <class Tile, ConvOperation operation, class Rows>
-__device__ ConvWork<Rows> conv_work(const WgmmaConvParameters<typename Tile::Element, Rows>& p,
-                                    int64_t number) {
+__device__ ConvWork<Rows> conv_work(const WgmmaConvParameters<typename Tile::Element, Rows>& p, int number) {
   const ConvGeometry& g = p.geometry;
   ConvWork<Rows> work;
-  work.part = static_cast<int>(number / p.tiles);
-  number %= p.tiles;
-  work.axes = axes_of<operation>(g, static_cast<int>(number / p.tiles_per_phase));
-  const int64_t tile = number % p.tiles_per_phase;
-  work.tile = tile / p.tiles_n;
-  work.empty = work.tile >= p.rows.tiles(work.axes, g.images);
-  work.origin = p.rows.origin(work.axes, g.images, work.tile);
-  work.column = static_cast<int>(tile % p.tiles_n) * Tile::kN;
+  const auto [part, tile_of_part] = p.by_tiles_of_part.divide(number);
+  const auto [phase, tile_of_phase] = p.by_tiles_of_phase.divide(tile_of_part);
+  const auto [tile, column] = p.by_tiles_n.divide(tile_of_phase);
+  work.part = part, work.tile = tile, work.column = column * Tile::kN;
+  work.axes = p.first_axes;
+  if constexpr (operation == ConvOperation::data_gradient)
+    if (phase > 0) work.axes = axes_of<operation>(g, phase);
+  work.origin = p.rows.origin(tile);
+  work.empty = !p.rows.has_rows(work.axes, work.origin);
   const Axis &h = work.axes.h, &w = work.axes.w;
   const int channel_tiles = ceil_div(summed_channels<operation>(g), Tile::kK);
   work.walk = TapWalk(p.rows.taps_h(h, work.origin), p.rows.taps_w(w, work.origin), channel_tiles);
-  const KRange part = part_of_k(h.taps * w.taps * channel_tiles, 1, work.part, p.parts);
-  work.walk.take(part.begin, part.end, w.taps);
+  if (p.parts > 1) {
+    const KRange range = part_of_k(h.taps * w.taps * channel_tiles, 1, part, p.parts);
+    work.walk.take(range.begin, range.end, w.taps);
+  }
   return work;
 }
 
@@ -81,7 +84,7 @@ __device__ void load_conv_tile(const WgmmaConvParameters<typename Tile::Element,
   const ConvGeometry& g = p.geometry;
   const Axis &h = work.axes.h, &w = work.axes.w;
   const TapWalk& walk = work.walk;
-  TapPosition position = walk.at(0);
+  TapPosition position = walk.begin();
   for (int i = 0; i < walk.length(); ++i) {
     const int r = walk.r(position), s = walk.s(position), channel = position.channel * Tile::kK;
     const int tap = (h.tap_first + r * h.tap_step) * g.s + w.tap_first + s * w.tap_step;
@@ -143,12 +146,12 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void conv2d_wgmma_kernel(
   constexpr Order kOrderB = kWgmmaFilterOrder<typename Tile::Element, operation>;
   auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
   run_warp_specialized<Tile>(
-      shared, p.tiles * p.parts,
-      [&](int64_t number, PipelineState<Tile::kStages>& state) {
+      shared, p.tiles,
+      [&](int number, PipelineState<Tile::kStages>& state) {
         const ConvWork<Rows> work = conv_work<Tile, operation>(p, number);
         if (!work.empty) load_conv_tile<Tile, operation>(p, shared, state, work);
       },
-      [&](int64_t number, WgmmaAccumulators<Tile>& acc, PipelineState<Tile::kStages>& state, int group) {
+      [&](int number, WgmmaAccumulators<Tile>& acc, PipelineState<Tile::kStages>& state, int group) {
         const ConvWork<Rows> work = conv_work<Tile, operation>(p, number);
         if (work.empty) return;
         consume<Tile, Order::k_major, kOrderB>(acc, shared, state, work.walk.length(), group);
@@ -173,11 +176,15 @@ Status launch_conv2d_wgmma_tile(const char* name, WgmmaConvParameters<typename T
     else
       RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, {g.c, g.r * g.s, g.k}, kChannelsPerLine<T>));
   }
-  p.tiles_n = ceil_div(operation == ConvOperation::forward ? g.k : g.c, Tile::kN);
-  p.tiles_per_phase = p.rows.tiles(first, g.images) * p.tiles_n;
-  p.tiles = p.tiles_per_phase * phases_of<operation>(g);
+  const int64_t tiles_n = ceil_div(operation == ConvOperation::forward ? g.k : g.c, Tile::kN),
+                of_phase = p.rows.tiles() * tiles_n, of_part = of_phase * phases_of<operation>(g);
   LaunchShape shape;
-  RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(&shape, p.tiles * p.parts));
+  RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(name, &shape, of_part * p.parts));
+  p.first_axes = first;
+  p.tiles = static_cast<int>(of_part * p.parts);
+  p.by_tiles_n = Divisor(static_cast<int>(tiles_n));
+  p.by_tiles_of_phase = Divisor(static_cast<int>(of_phase));
+  p.by_tiles_of_part = Divisor(static_cast<int>(of_part));
   return launch(name, shape, stream, conv2d_wgmma_kernel<Tile, operation, Rows>, p);
 }
 

@@ -1,14 +1,15 @@
 // Which pixels the rows of a tile of conv2d_wgmma.cuh are, and the copy of them for a tap: a policy of the
 // kernel. Each has
 //
-//   tiles(axes, images)                 the number of tiles, of a phase (taps.cuh)
-//   origin(axes, images, tile)          where a tile begins
+//   make_map(map, data, axes, images, channels)
+//                                       the tensor map of the source; axes: of the first phase (taps.cuh)
+//   tiles()                             the number of tiles of each phase; after make_map()
+//   origin(tile)                        where a tile begins
+//   has_rows(axes, origin)              whether it has a pixel: phases may have fewer than the first one
 //   taps_h, taps_w(axis, origin)        the taps that the tile visits
 //   load(to, map, axes, origin, r, s, channel, barrier)
 //                                       issues the copy of its pixels, shifted by tap (r, s)
 //   result_row(axes, to, origin, pixel) the row of the result of a pixel of the tile; -1: none
-//   make_map(map, data, axes, images, channels)
-//                                       the tensor map of the source
 //
 // BoxRows: the pixels of a box (pixel_box.h). A tile skips the taps that are outside of the image for all of
 // its pixels. At the end of an axis, a part of the box may be outside.
@@ -29,21 +30,19 @@ struct ResultImages {
 };
 
 struct BoxRows {
-  PixelBox box;
-  using Origin = BoxOrigin;
+  BoxGrid grid;
+  using Origin = ImagePixel;
 
-  __host__ __device__ BoxGrid grid(const Axes& axes, int images) const {
-    return {box, axes.w.rows, axes.h.rows, images};
-  }
-  __host__ __device__ int64_t tiles(const Axes& axes, int images) const { return grid(axes, images).size(); }
-  __device__ Origin origin(const Axes& axes, int images, int64_t tile) const {
-    return box_origin(grid(axes, images), tile);
+  int64_t tiles() const { return grid.size(); }
+  __device__ Origin origin(int tile) const { return grid.origin(tile); }
+  __device__ bool has_rows(const Axes& axes, const Origin& from) const {
+    return from.w < axes.w.rows && from.h < axes.h.rows;
   }
   __device__ TapRange taps_h(const Axis& axis, const Origin& from) const {
-    return taps_between(axis, from.h, min(from.h + box.h, axis.rows) - 1);
+    return taps_between(axis, from.h, min(from.h + grid.box.h, axis.rows) - 1);
   }
   __device__ TapRange taps_w(const Axis& axis, const Origin& from) const {
-    return taps_between(axis, from.w, min(from.w + box.w, axis.rows) - 1);
+    return taps_between(axis, from.w, min(from.w + grid.box.w, axis.rows) - 1);
   }
   __device__ __forceinline__ void load(void* to, const CUtensorMap& map, const Axes& axes, const Origin& from,
                                        int r, int s, int channel, ptx::Mbarrier* full) const {
@@ -53,29 +52,28 @@ struct BoxRows {
   }
   __device__ __forceinline__ int64_t result_row(const Axes& axes, const ResultImages& to, const Origin& from,
                                                 int pixel) const {
-    const int j = from.w + pixel % box.w, i = from.h + pixel / box.w % box.h,
-              image = from.image + pixel / box.w / box.h;
+    const ImagePixel in_box = grid.in_box(pixel);
+    const int j = from.w + in_box.w, i = from.h + in_box.h, image = from.image + in_box.image;
     if (j >= axes.w.rows || i >= axes.h.rows || image >= to.count) return -1;
     return (int64_t{image} * to.h + axes.h.to_first + i * axes.h.to_step) * to.w + axes.w.to_first +
            j * axes.w.to_step;
   }
   template <class T>
   Status make_map(CUtensorMap* map, const T* data, const Axes& axes, int images, int channels) {
-    box = choose_pixel_box(kRowsOfConvTile, axes.w.rows, axes.h.rows, images);
-    return make_image_map(map, data, images, axes.h.size, axes.w.size, channels, box, axes.h.from_step,
+    grid = {choose_pixel_box(kRowsOfConvTile, axes.w.rows, axes.h.rows, images), axes.w.rows, axes.h.rows,
+            images};
+    return make_image_map(map, data, images, axes.h.size, axes.w.size, channels, grid.box, axes.h.from_step,
                           axes.w.from_step);
   }
 };
 
 struct Im2colRows {
+  PixelNumbers numbers;
   using Origin = NumberedPixel;
 
-  __host__ __device__ int64_t tiles(const Axes& axes, int images) const {
-    return ceil_div<int64_t>(int64_t{images} * axes.h.rows * axes.w.rows, kRowsOfConvTile);
-  }
-  __device__ Origin origin(const Axes& axes, int, int64_t tile) const {
-    return numbered_pixel(axes, tile * kRowsOfConvTile);
-  }
+  int64_t tiles() const { return ceil_div<int64_t>(numbers.count, kRowsOfConvTile); }
+  __device__ Origin origin(int tile) const { return numbers.pixel(tile * kRowsOfConvTile); }
+  __device__ bool has_rows(const Axes&, const Origin&) const { return true; }
   __device__ TapRange taps_h(const Axis& axis, const Origin&) const { return {0, axis.taps}; }
   __device__ TapRange taps_w(const Axis& axis, const Origin&) const { return {0, axis.taps}; }
   __device__ __forceinline__ void load(void* to, const CUtensorMap& map, const Axes& axes, const Origin& from,
@@ -83,13 +81,14 @@ struct Im2colRows {
     load_im2col(to, map, axes, from, r, s, channel, full);
   }
   // With one phase, the rows of the result are numbered as its pixels.
-  __device__ __forceinline__ int64_t result_row(const Axes&, const ResultImages& to, const Origin& from,
+  __device__ __forceinline__ int64_t result_row(const Axes&, const ResultImages&, const Origin& from,
                                                 int pixel) const {
     const int64_t number = from.number + pixel;
-    return number < int64_t{to.count} * to.h * to.w ? number : -1;
+    return number < numbers.count ? number : -1;
   }
   template <class T>
   Status make_map(CUtensorMap* map, const T* data, const Axes& axes, int images, int channels) {
+    numbers = PixelNumbers(axes, images);
     return make_im2col_map(map, data, axes, images, channels, kRowsOfConvTile);
   }
 };

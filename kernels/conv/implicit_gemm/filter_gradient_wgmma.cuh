@@ -23,7 +23,8 @@ struct WgmmaGradientParameters {
   ConvGeometry geometry;
   float* dw;
   Pixels pixels;
-  int64_t tiles_m, tiles_n, steps_per_part;
+  int tiles, steps, steps_per_part;
+  Divisor by_tiles_of_part, by_tiles_n, by_blocks_of_tap, by_s;
   Partials partials;  // null data: one part, and the kernel stores dw
 };
 
@@ -31,24 +32,26 @@ struct WgmmaGradientParameters {
 struct RowBlock {
   int r, s, channel;
 };
-__device__ __forceinline__ RowBlock row_block(const ConvGeometry& g, int64_t number) {
-  const int blocks = ceil_div(g.c, kLineChannels), tap = static_cast<int>(number / blocks);
+template <class Pixels>
+__device__ __forceinline__ RowBlock row_block(const WgmmaGradientParameters<Pixels>& p, int number) {
+  const auto [tap, block] = p.by_blocks_of_tap.divide(number);
+  const auto [r, s] = p.by_s.divide(tap);
   // Past the last tap: outside of the channels, so that it is loaded as zeros, and not stored.
-  if (tap >= g.r * g.s) return {0, 0, blocks * kLineChannels};
-  return {tap / g.s, tap % g.s, static_cast<int>(number % blocks) * kLineChannels};
+  if (r >= p.geometry.r) return {0, 0, (p.geometry.c + kLineChannels - 1) / kLineChannels * kLineChannels};
+  return {r, s, block * kLineChannels};
 }
 
 struct GradientWork {
-  int64_t row_block;
-  int column;
-  int64_t part, step_begin, step_end;
+  int row_block, column, part, step_begin, step_end;
 };
 template <class Tile, class Pixels>
-__device__ GradientWork gradient_work(const WgmmaGradientParameters<Pixels>& p, int64_t number) {
-  const int64_t tiles = p.tiles_m * p.tiles_n, tile = number % tiles, part = number / tiles;
-  const int64_t steps = p.pixels.steps(p.geometry), begin = min(part * p.steps_per_part, steps);
-  return {tile / p.tiles_n * (Tile::kM / kLineChannels), static_cast<int>(tile % p.tiles_n) * Tile::kN, part,
-          begin, min(begin + p.steps_per_part, steps)};
+__device__ GradientWork gradient_work(const WgmmaGradientParameters<Pixels>& p, int number) {
+  const auto [part, tile] = p.by_tiles_of_part.divide(number);
+  const auto [row, column] = p.by_tiles_n.divide(tile);
+  const int64_t begin = min(int64_t{part} * p.steps_per_part, int64_t{p.steps}),
+                end = min(begin + p.steps_per_part, int64_t{p.steps});
+  return {row * (Tile::kM / kLineChannels), column * Tile::kN, part, static_cast<int>(begin),
+          static_cast<int>(end)};
 }
 
 template <class Tile, class Pixels>
@@ -58,9 +61,9 @@ __device__ void load_gradient_tile(const WgmmaGradientParameters<Pixels>& p,
   const ConvGeometry& g = p.geometry;
   RowBlock blocks[Tile::kM / kLineChannels];
   RONDO_UNROLL
-  for (int i = 0; i < Tile::kM / kLineChannels; ++i) blocks[i] = row_block(g, work.row_block + i);
-  typename Pixels::Origin origin = p.pixels.origin(g, work.step_begin);
-  for (int64_t step = work.step_begin; step < work.step_end; ++step) {
+  for (int i = 0; i < Tile::kM / kLineChannels; ++i) blocks[i] = row_block(p, work.row_block + i);
+  typename Pixels::Origin origin = p.pixels.origin(work.step_begin);
+  for (int step = work.step_begin; step < work.step_end; ++step) {
     ptx::Mbarrier* const full = &shared.full[state.stage];
     ptx::mbarrier_wait(&shared.empty[state.stage], state.parity ^ 1);  // the first pass does not wait
     ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);
@@ -84,7 +87,7 @@ __device__ __forceinline__ void store_gradient_tile(const WgmmaGradientParameter
                                                     const GradientWork& work, int group) {
   const ConvGeometry& g = p.geometry;
   store_tile(shared, acc, group, [&](int row_in_tile, int column_in_tile, const Vec<4>& values) {
-    const RowBlock block = row_block(g, work.row_block + row_in_tile / kLineChannels);
+    const RowBlock block = row_block(p, work.row_block + row_in_tile / kLineChannels);
     const int channel = block.channel + row_in_tile % kLineChannels, column = work.column + column_in_tile;
     if (channel >= g.c) return;
     const int64_t row = (int64_t{block.r} * g.s + block.s) * g.c + channel;
@@ -98,17 +101,17 @@ __device__ __forceinline__ void store_gradient_tile(const WgmmaGradientParameter
 
 template <class Tile, class Pixels>
 __global__ __launch_bounds__(Tile::kThreads, 1) void filter_gradient_wgmma_kernel(
-    const __grid_constant__ WgmmaGradientParameters<Pixels> p, int64_t tiles) {
+    const __grid_constant__ WgmmaGradientParameters<Pixels> p) {
   auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
   run_warp_specialized<Tile>(
-      shared, tiles,
-      [&](int64_t number, PipelineState<Tile::kStages>& state) {
+      shared, p.tiles,
+      [&](int number, PipelineState<Tile::kStages>& state) {
         load_gradient_tile<Tile>(p, shared, state, gradient_work<Tile>(p, number));
       },
-      [&](int64_t number, WgmmaAccumulators<Tile>& acc, PipelineState<Tile::kStages>& state, int group) {
+      [&](int number, WgmmaAccumulators<Tile>& acc, PipelineState<Tile::kStages>& state, int group) {
         const GradientWork work = gradient_work<Tile>(p, number);
-        const int64_t k_tiles = work.step_end - work.step_begin;
-        consume<Tile, Order::mn_major, Order::mn_major>(acc, shared, state, k_tiles, group);
+        consume<Tile, Order::mn_major, Order::mn_major>(acc, shared, state, work.step_end - work.step_begin,
+                                                        group);
         store_gradient_tile<Tile>(p, shared, acc, work, group);
       });
 }
@@ -121,17 +124,25 @@ Status launch_filter_gradient_wgmma_pixels(const char* name, WgmmaConvTile tile,
   p.geometry = g;
   p.dw = dw;
   RONDO_RETURN_IF_ERROR(p.pixels.make_maps(&p.x, &p.dy, x, dy, g));
-  p.steps_per_part = ceil_div<int64_t>(p.pixels.steps(g), splits);
+  const int64_t steps = p.pixels.steps();
+  if (steps > INT32_MAX)
+    return bad_argument(name, ": the result has ", g.output_pixels, " pixels, must be below 2^31");
+  p.steps = static_cast<int>(steps);
+  p.steps_per_part = static_cast<int>(ceil_div(steps, splits));
   if (splits > 1) p.partials = {workspace, g.patch, g.k, splits};
   RONDO_RETURN_IF_ERROR(with_wgmma_conv_tile<T>(tile, [&]<class Tile>() {
     static_assert(Tile::kK == kPixelsOfGradientStep);
     const int64_t row_blocks = int64_t{g.r} * g.s * ceil_div(g.c, kLineChannels);
-    p.tiles_m = ceil_div<int64_t>(row_blocks, Tile::kM / kLineChannels);
-    p.tiles_n = ceil_div(g.k, Tile::kN);
-    const int64_t tiles = p.tiles_m * p.tiles_n * splits;
+    const int tiles_n = ceil_div(g.k, Tile::kN);
+    const int64_t of_part = ceil_div<int64_t>(row_blocks, Tile::kM / kLineChannels) * tiles_n;
     LaunchShape shape;
-    RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(&shape, tiles));
-    return launch(name, shape, stream, filter_gradient_wgmma_kernel<Tile, Pixels>, p, tiles);
+    RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(name, &shape, of_part * splits));
+    p.tiles = static_cast<int>(of_part * splits);
+    p.by_tiles_of_part = Divisor(static_cast<int>(of_part));
+    p.by_tiles_n = Divisor(tiles_n);
+    p.by_blocks_of_tap = Divisor(ceil_div(g.c, kLineChannels));
+    p.by_s = Divisor(g.s);
+    return launch(name, shape, stream, filter_gradient_wgmma_kernel<Tile, Pixels>, p);
   }));
   return splits > 1 ? sum_partials(p.partials, dw, 1, g.patch, Epilogue{}, stream) : Status();
 }

@@ -1,14 +1,14 @@
 // Which pixels of y a step of k of the filter gradient sums over (filter_gradient_wgmma.cuh), and the copies
 // of x and dy: a policy of the kernel. Each has
 //
-//   steps(g)                            the number of steps
-//   origin(g, step)                     where a step begins
-//   advance(g, origin)                  to the next step, without a division: one thread issues all copies
+//   make_maps(x_map, dy_map, x, dy, g)
+//   steps()                             the number of steps; after make_maps()
+//   origin(step)                        where a step begins
+//   advance(g, origin)                  to the next step
 //   load_x(to, map, g, origin, r, s, channel, barrier)
 //                                       a panel of x: 64 channels of what its pixels read through tap (r, s)
 //   load_dy(to, map, origin, channel, barrier)
 //                                       a panel of dy
-//   make_maps(x_map, dy_map, x, dy, g)
 //
 // BoxPixels: the pixels of a box (pixel_box.h). Im2colPixels: pixels that follow each other in the images.
 // Pixels past the end are zeros in x and dy.
@@ -19,18 +19,17 @@
 namespace rondo {
 
 struct BoxPixels {
-  PixelBox box;
-  using Origin = BoxOrigin;
+  BoxGrid grid;
+  using Origin = ImagePixel;
 
-  __host__ __device__ BoxGrid boxes(const ConvGeometry& g) const { return {box, g.q, g.p, g.images}; }
-  __host__ __device__ int64_t steps(const ConvGeometry& g) const { return boxes(g).size(); }
-  __device__ Origin origin(const ConvGeometry& g, int64_t step) const { return box_origin(boxes(g), step); }
+  int64_t steps() const { return grid.size(); }
+  __device__ Origin origin(int step) const { return grid.origin(step); }
   __device__ __forceinline__ void advance(const ConvGeometry& g, Origin& from) const {
-    from.w += box.w;
+    from.w += grid.box.w;
     if (from.w < g.q) return;
-    from.w = 0, from.h += box.h;
+    from.w = 0, from.h += grid.box.h;
     if (from.h < g.p) return;
-    from.h = 0, from.image += box.images;
+    from.h = 0, from.image += grid.box.images;
   }
   __device__ __forceinline__ void load_x(void* to, const CUtensorMap& map, const ConvGeometry& g,
                                          const Origin& from, int r, int s, int channel,
@@ -44,25 +43,23 @@ struct BoxPixels {
   }
   template <class T>
   Status make_maps(CUtensorMap* x_map, CUtensorMap* dy_map, const T* x, const T* dy, const ConvGeometry& g) {
-    box = choose_pixel_box(kPixelsOfGradientStep, g.q, g.p, g.images);
-    RONDO_RETURN_IF_ERROR(make_image_map(x_map, x, g.images, g.h, g.w, g.c, box, g.stride_h, g.stride_w));
-    return make_image_map(dy_map, dy, g.images, g.p, g.q, g.k, box, 1, 1);
+    grid = {choose_pixel_box(kPixelsOfGradientStep, g.q, g.p, g.images), g.q, g.p, g.images};
+    RONDO_RETURN_IF_ERROR(
+        make_image_map(x_map, x, g.images, g.h, g.w, g.c, grid.box, g.stride_h, g.stride_w));
+    return make_image_map(dy_map, dy, g.images, g.p, g.q, g.k, grid.box, 1, 1);
   }
 };
 
 struct Im2colPixels {
+  PixelNumbers numbers;
   NumberedPixel of_step;  // the distance of two steps
   using Origin = NumberedPixel;
 
   __host__ __device__ static Axes axes(const ConvGeometry& g) {
     return axes_of<ConvOperation::forward>(g, 0);
   }
-  __host__ __device__ int64_t steps(const ConvGeometry& g) const {
-    return ceil_div<int64_t>(g.output_pixels, kPixelsOfGradientStep);
-  }
-  __device__ Origin origin(const ConvGeometry& g, int64_t step) const {
-    return numbered_pixel(axes(g), step * kPixelsOfGradientStep);
-  }
+  int64_t steps() const { return ceil_div<int64_t>(numbers.count, kPixelsOfGradientStep); }
+  __device__ Origin origin(int step) const { return numbers.pixel(step * kPixelsOfGradientStep); }
   __device__ __forceinline__ void advance(const ConvGeometry& g, Origin& from) const {
     from.number += of_step.number, from.w += of_step.w, from.h += of_step.h, from.image += of_step.image;
     if (from.w >= g.q) from.w -= g.q, ++from.h;
@@ -80,7 +77,8 @@ struct Im2colPixels {
   }
   template <class T>
   Status make_maps(CUtensorMap* x_map, CUtensorMap* dy_map, const T* x, const T* dy, const ConvGeometry& g) {
-    of_step = numbered_pixel(axes(g), kPixelsOfGradientStep);
+    numbers = PixelNumbers(axes(g), g.images);
+    of_step = numbers.pixel(kPixelsOfGradientStep);
     RONDO_RETURN_IF_ERROR(make_im2col_map(x_map, x, axes(g), g.images, g.c, kPixelsOfGradientStep));
     return make_tensor_map(dy_map, {.data = dy,
                                     .dtype = dtype_of<T>,

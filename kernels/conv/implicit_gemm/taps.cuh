@@ -121,6 +121,7 @@ class TapWalk {
   __device__ __forceinline__ int length() const { return length_; }
 
   __device__ __forceinline__ TapPosition at(int k) const { return distance(begin_ + k); }
+  __device__ __forceinline__ TapPosition begin() const { return begin_ == 0 ? TapPosition() : at(0); }
   // From any k to the one `k` further, for advance().
   __device__ __forceinline__ TapPosition distance(int k) const {
     const int channels = channels_ > 0 ? channels_ : 1, columns = s_.count > 0 ? s_.count : 1;

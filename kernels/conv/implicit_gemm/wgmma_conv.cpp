@@ -1,10 +1,10 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/transposed_copy.h>
 #include <rondo/kernels/conv/implicit_gemm/im2col_axis.cuh>
-#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/implicit_gemm/taps.cuh>
 #include <rondo/kernels/core/launch.cuh>
 
@@ -101,7 +101,7 @@ bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& g,
 bool wgmma_im2col_fits(ConvOperation operation, const ConvGeometry& g) {
   const Axes axes = axes_in_phase(operation, g, 0);
   return count_phases(operation, g) == 1 && im2col_fits(axes.h) && im2col_fits(axes.w) &&
-         g.output_pixels <= INT32_MAX;  // a position of a tensor map
+         g.output_pixels <= INT32_MAX && int64_t{g.images} * axes.h.rows * axes.w.rows <= INT32_MAX;
 }
 
 int64_t wgmma_conv_row_count(ConvOperation operation, const ConvGeometry& g, WgmmaConvPixels pixels) {

@@ -81,11 +81,20 @@ struct NumberedPixel {
   int64_t number;
   int w, h, image;
 };
-__host__ __device__ __forceinline__ NumberedPixel numbered_pixel(const Axes& axes, int64_t number) {
-  const int64_t line = number / axes.w.rows;
-  return {number, static_cast<int>(number % axes.w.rows), static_cast<int>(line % axes.h.rows),
-          static_cast<int>(line / axes.h.rows)};
-}
+// The numbers of the rows of the axes in the images, less than 2^31.
+struct PixelNumbers {
+  int64_t count = 0;
+  Divisor by_w, by_h;
+
+  PixelNumbers() = default;
+  PixelNumbers(const Axes& axes, int images)
+      : count(int64_t{images} * axes.h.rows * axes.w.rows), by_w(axes.w.rows), by_h(axes.h.rows) {}
+  __host__ __device__ __forceinline__ NumberedPixel pixel(int number) const {
+    const auto [line, w] = by_w.divide(number);
+    const auto [image, h] = by_h.divide(line);
+    return {number, w, h, image};
+  }
+};
 
 // Issues the copy of what the pixels from `from` on read through tap (r, s).
 __device__ __forceinline__ void load_im2col(void* to, const CUtensorMap& map, const Axes& axes,
@@ -114,9 +123,10 @@ Status make_filter_map(CUtensorMap* map, const T* data, const FilterSize& size, 
                                .round_to_tf32 = kRoundsToTf32<T>});
 }
 
-// A block for each multiprocessor, or one for each tile if there are fewer.
+// A block for each multiprocessor, or one for each tile if there are fewer. The kernels count tiles in 32 bits.
 template <class Tile>
-Status persistent_launch_shape(LaunchShape* shape, int64_t tiles) {
+Status persistent_launch_shape(const char* name, LaunchShape* shape, int64_t tiles) {
+  if (tiles > INT32_MAX) return bad_argument(name, ": the result has ", tiles, " tiles, must be below 2^31");
   DeviceProperties device;
   RONDO_RETURN_IF_ERROR(device_properties(&device));
   *shape = {.grid_x = std::min<int64_t>(tiles, std::max(1, device.multiprocessors)),
@@ -128,21 +138,21 @@ Status persistent_launch_shape(LaunchShape* shape, int64_t tiles) {
 // The roles of a block: calls produce(number, state) for each of its tiles in one thread, and consume(number,
 // acc, state, group) in all threads of the consumer warpgroups.
 template <class Tile, class Produce, class Consume>
-__device__ __forceinline__ void run_warp_specialized(WarpSpecializedShared<Tile>& shared, int64_t tiles,
+__device__ __forceinline__ void run_warp_specialized(WarpSpecializedShared<Tile>& shared, int tiles,
                                                      const Produce& produce, const Consume& consume) {
   init_ring(shared);
   PipelineState<Tile::kStages> state;
-  const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
+  const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup, first = static_cast<int>(blockIdx.x),
+            step = static_cast<int>(gridDim.x);
   if (warpgroup == 0) {
     ptx::warpgroup_reg_dealloc<Tile::kProducerRegisters>();
     if (threadIdx.x < 32 && ptx::elect_one())
-      for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) produce(number, state);
+      for (int number = first; number < tiles; number += step) produce(number, state);
     return;
   }
   ptx::warpgroup_reg_alloc<Tile::kConsumerRegisters>();
   WgmmaAccumulators<Tile> acc;
-  for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x)
-    consume(number, acc, state, warpgroup - 1);
+  for (int number = first; number < tiles; number += step) consume(number, acc, state, warpgroup - 1);
 }
 
 }  // namespace rondo
