@@ -37,7 +37,7 @@ __device__ __forceinline__ void produce_in_cluster(const WarpSpecializedParamete
                                                    const TileWork& work) {
   for (int64_t k = work.k_begin; k < work.k_end; k += Tile::kK) {
     ptx::Mbarrier* const full = &shared.full[state.stage];
-    ptx::cluster_mbarrier_wait(&shared.empty[state.stage], state.parity ^ 1);
+    ptx::mbarrier_wait(&shared.empty[state.stage], state.parity ^ 1);
     ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);  // includes the half of B that the other block loads
     load_k_tile<Tile, OrderA, Tile::kM>(shared.a[state.stage], p.a, work.m, k, full);
     load_b_multicast<Tile, OrderB>(shared.b[state.stage], p.b, work.n, k, full);
@@ -45,11 +45,12 @@ __device__ __forceinline__ void produce_in_cluster(const WarpSpecializedParamete
   }
 }
 
-// release_stage() in both blocks of the cluster.
+// release_stage() in both blocks of the cluster. Nothing is handed over but the room: wgmma has read the
+// stage, and the next thing to write there is a copy.
 template <class Tile>
 __device__ __forceinline__ void release_stage_in_cluster(WgmmaShared<Tile>& shared, int stage) {
   const unsigned lane = threadIdx.x % 32;
-  if (lane < kClusterBlocks) ptx::cluster_arrive_at(&shared.empty[stage], lane);
+  if (lane < kClusterBlocks) ptx::cluster_arrive_at_relaxed(&shared.empty[stage], lane);
 }
 
 template <class Tile, Order OrderA, Order OrderB>
@@ -83,7 +84,7 @@ Status launch_clusters_with(const char* name, const GemmArgumentsOf<T, C>& g, co
                             Workspace workspace, cudaStream_t stream) {
   const GemmProblem problem = problem_of(g);
   return launch_blocks<Tile, kClusterBlocks>(
-      g, config, workspace, stream,
+      name, g, config, workspace, stream,
       [&](const LaunchShape& shape, const WarpSpecializedParameters<T>& p, const TileGrid& tiles) {
         return with_wgmma_orders<T>(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
           return launch(name, shape, stream, gemm_tc_08_clusters_kernel<Tile, OrderA, OrderB>, p, tiles);

@@ -10,8 +10,11 @@
 //   cluster_map(p, rank)             the address in the shared memory of block `rank` that corresponds to p.
 //   cluster_arrive_at(barrier, rank)           mbarrier_arrive() at the barrier of block `rank` that
 //                                              corresponds to `barrier`.
+//   cluster_arrive_at_relaxed(barrier, rank)   the same, and orders no memory: for what asynchronous products
+//                                              have read before they were waited for. The other one is a
+//                                              fence of the whole GPU in the machine code.
 //   cluster_mbarrier_wait(barrier, parity)     mbarrier_wait() for a phase in which threads of other blocks
-//                                              arrive.
+//                                              arrive, and what they wrote before is visible.
 //   bulk_load_multicast(to, from, bytes, barrier, ranks)   bulk_load() and tma_load() (bulk_copy.cuh) to
 //   tma_load_multicast(to, map, at, barrier, ranks)        each block whose rank is a bit of `ranks`: to the
 //                                              corresponding address, complete at the corresponding barrier.
@@ -78,6 +81,16 @@ __device__ __forceinline__ void cluster_arrive_at(Mbarrier* barrier, unsigned ra
   RONDO_SIMT_OR_SM90_ASM(simt::cluster_arrive_at(barrier, rank, place),
                          "{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
                          "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];}" ::"r"(
+                             detail::shared_address(barrier)),
+                         "r"(rank)
+                         : "memory");
+}
+
+__device__ __forceinline__ void cluster_arrive_at_relaxed(Mbarrier* barrier, unsigned rank,
+                                                          [[maybe_unused]] Place place = Place::current()) {
+  RONDO_SIMT_OR_SM90_ASM(simt::cluster_arrive_at(barrier, rank, place),
+                         "{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
+                         "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [there];}" ::"r"(
                              detail::shared_address(barrier)),
                          "r"(rank)
                          : "memory");

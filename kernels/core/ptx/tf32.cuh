@@ -11,7 +11,8 @@
 namespace rondo::ptx {
 
 // Rounds to nearest, ties away from zero. Values from 2^128 - 2^116 on become infinite. The lower 13 bits of
-// the result are zero; those of a NaN are not. Needs sm_80.
+// the result are zero. A NaN stays one on the executor; on a GPU one that differs from infinity only in those
+// bits becomes infinite. Needs sm_80.
 __device__ __forceinline__ unsigned to_tf32(float x) {
 #ifdef __SIMT__
   const unsigned bits = std::bit_cast<unsigned>(x);

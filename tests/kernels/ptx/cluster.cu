@@ -27,6 +27,9 @@ __global__ void cluster_map(unsigned char* from, unsigned rank, unsigned char** 
 __global__ void cluster_arrive_at(unsigned barrier, unsigned rank) {
   ptx::cluster_arrive_at(barrier_at(barrier), rank);
 }
+__global__ void cluster_arrive_at_relaxed(unsigned barrier, unsigned rank) {
+  ptx::cluster_arrive_at_relaxed(barrier_at(barrier), rank);
+}
 __global__ void cluster_mbarrier_wait(unsigned barrier, unsigned parity) {
   ptx::cluster_mbarrier_wait(barrier_at(barrier), parity);
 }
