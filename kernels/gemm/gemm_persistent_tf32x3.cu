@@ -143,7 +143,7 @@ __global__ __launch_bounds__(SplitTile::kThreads, 1) void gemm_tc_07_persistent_
 Status launch_gemm_persistent_tf32x3(const char* name, const GemmArguments& g, const GemmConfig& config,
                                      Workspace workspace, cudaStream_t stream) {
   return launch_blocks<SplitTile>(
-      g, config, workspace, stream,
+      name, g, config, workspace, stream,
       [&](LaunchShape shape, const WarpSpecializedParameters<float>& p, const TileGrid& tiles) {
         shape.shared_bytes = sizeof(Shared);
         return launch(name, shape, stream, gemm_tc_07_persistent_tf32x3_kernel, p, tiles);

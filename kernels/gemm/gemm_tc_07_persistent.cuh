@@ -10,22 +10,15 @@
 
 namespace rondo {
 
-struct TileGrid {
-  int64_t m, n, parts;  // rows and columns of tiles, and parts of k
-  __host__ __device__ int64_t size() const { return m * n * parts; }
-};
-
 // Calls compute(TileWork) for each tile of the block. A cluster of kBlocks blocks computes kBlocks vertically
-// adjacent tiles at a time; `tiles` counts such groups.
+// adjacent tiles at a time; `tiles` has such groups.
 template <class Tile, int kBlocks = 1, class T, class Compute>
 __device__ __forceinline__ void for_each_tile(const WarpSpecializedParameters<T>& p, const TileGrid& tiles,
                                               const Compute& compute) {
-  const unsigned rank = blockIdx.x % kBlocks;
-  for (int64_t number = blockIdx.x / kBlocks; number < tiles.size(); number += gridDim.x / kBlocks) {
-    const int64_t part = number / (tiles.m * tiles.n);
-    const TilePosition tile =
-        tile_position(number - part * tiles.m * tiles.n, tiles.m, tiles.n, kBandRows / kBlocks);
-    compute(tile_work<Tile>(p, tile.m * kBlocks + rank, tile.n, part));
+  const int rank = static_cast<int>(blockIdx.x) % kBlocks, step = static_cast<int>(gridDim.x) / kBlocks;
+  for (int number = static_cast<int>(blockIdx.x) / kBlocks; number < tiles.size(); number += step) {
+    const TilePosition tile = tiles.position(number);
+    compute(tile_work<Tile>(p, tile.m * kBlocks + rank, tile.n, tile.part));
   }
 }
 
@@ -52,18 +45,29 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_tc_07_persistent_kerne
   });
 }
 
+// The tiles of a product, or an error: kernels count them in 32 bits.
+inline Status make_tile_grid(const char* name, TileGrid* tiles, int64_t m, int64_t n, int64_t parts = 1,
+                             int band_rows = kBandRows) {
+  const int64_t size = saturating_product({m, n, parts});
+  if (size > INT32_MAX) return bad_argument(name, ": the result has ", size, " tiles, must be below 2^31");
+  *tiles = {m, n, parts, band_rows};
+  return {};
+}
+
 // Calls launch_kernel(LaunchShape, WarpSpecializedParameters, TileGrid) for a block per multiprocessor, in
 // clusters of kBlocks, and adds the parts of k.
 template <class Tile, int kBlocks = 1, class T, class C, class LaunchKernel>
-Status launch_blocks(const GemmArgumentsOf<T, C>& g, const GemmConfig& config, Workspace workspace,
-                     cudaStream_t stream, const LaunchKernel& launch_kernel) {
+Status launch_blocks(const char* name, const GemmArgumentsOf<T, C>& g, const GemmConfig& config,
+                     Workspace workspace, cudaStream_t stream, const LaunchKernel& launch_kernel) {
   if (g.m == 0 || g.n == 0) return {};
   WarpSpecializedParameters<T> p = {};
   RONDO_RETURN_IF_ERROR((warp_specialized_parameters<Tile, Tile::kN / kBlocks>(&p, g, config, workspace)));
   int device = 0, multiprocessors = 0;
   RONDO_CUDA(cudaGetDevice(&device));
   RONDO_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  const TileGrid tiles = {ceil_div<int64_t>(g.m, Tile::kM * kBlocks), p.product.tiles_n, config.splits};
+  TileGrid tiles;
+  RONDO_RETURN_IF_ERROR(make_tile_grid(name, &tiles, ceil_div<int64_t>(g.m, Tile::kM * kBlocks),
+                                       p.product.tiles_n, config.splits, kBandRows / kBlocks));
   const int64_t clusters = std::min<int64_t>(tiles.size(), std::max(1, multiprocessors / kBlocks));
   const LaunchShape shape = {.grid_x = kBlocks * clusters,
                              .block_x = Tile::kThreads,
@@ -79,7 +83,7 @@ Status launch_persistent_with(const char* name, const GemmArgumentsOf<T, C>& g, 
                               Workspace workspace, cudaStream_t stream) {
   const GemmProblem problem = problem_of(g);
   return launch_blocks<Tile>(
-      g, config, workspace, stream,
+      name, g, config, workspace, stream,
       [&](const LaunchShape& shape, const WarpSpecializedParameters<T>& p, const TileGrid& tiles) {
         return with_wgmma_orders<T>(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
           return launch(name, shape, stream, gemm_tc_07_persistent_kernel<Tile, OrderA, OrderB>, p, tiles);

@@ -11,8 +11,8 @@ namespace rondo {
 template <class Tile, class T>
 __device__ __forceinline__ TileWork work_of(const WarpSpecializedParameters<T>& p, const TileGrid& tiles,
                                             const StreamKPiece& piece) {
-  const TilePosition tile = tile_position(piece.tile, tiles.m, tiles.n);
-  return {tile.m * Tile::kM, tile.n * Tile::kN, int64_t{piece.begin} * Tile::kK,
+  const TilePosition tile = tiles.position(static_cast<int>(piece.tile));
+  return {int64_t{tile.m} * Tile::kM, int64_t{tile.n} * Tile::kN, int64_t{piece.begin} * Tile::kK,
           min(p.product.gemm.k, int64_t{piece.end} * Tile::kK), 0};
 }
 
@@ -48,7 +48,8 @@ Status launch_stream_k_with(const char* name, const GemmArgumentsOf<T, C>& g, in
   if (g.m == 0 || g.n == 0) return {};
   WarpSpecializedParameters<T> p = {};
   RONDO_RETURN_IF_ERROR(warp_specialized_parameters<Tile>(&p, g, {}, workspace));
-  const TileGrid tiles = {ceil_div<int64_t>(g.m, Tile::kM), p.product.tiles_n, 1};
+  TileGrid tiles;
+  RONDO_RETURN_IF_ERROR(make_tile_grid(name, &tiles, ceil_div<int64_t>(g.m, Tile::kM), p.product.tiles_n));
   const StreamK division = stream_k(tiles.size(), ceil_div<int64_t>(g.k, Tile::kK), blocks);
   PartialTiles<Tile> partial = {};
   if (division.divides()) {

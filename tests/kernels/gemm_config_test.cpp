@@ -4,11 +4,11 @@
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
-#include <rondo/kernels/gemm/stream_k.cuh>
 #include <rondo/kernels/gemm/tile_order.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/support/status_checks.h>
 #include <simt/gpus.h>
+#include <rondo/kernels/gemm/stream_k.cuh>
 
 #include <algorithm>
 #include <cstdlib>
@@ -257,18 +257,24 @@ TEST(GemmPlan, Table) {
 TEST(TileOrder, EveryTileHasOneNumber) {
   for (const int64_t m : {1, 2, 15, 16, 17, 31, 32, 40})
     for (const auto& [n, band] : {std::pair(1, 16), std::pair(2, 16), std::pair(7, 8), std::pair(33, 16)}) {
-      std::vector<int> seen(static_cast<size_t>(m * n));
-      for (int64_t number = 0; number < m * n; ++number) {
-        const TilePosition at = tile_position(number, m, n, band);
+      constexpr int kParts = 3;
+      std::vector<int> seen(static_cast<size_t>(m * n * kParts));
+      const TileGrid tiles(m, n, kParts, band);
+      ASSERT_EQ(tiles.size(), m * n * kParts);
+      for (int number = 0; number < tiles.size(); ++number) {
+        const TilePosition at = tiles.position(number);
         ASSERT_TRUE(at.m >= 0 && at.m < m && at.n >= 0 && at.n < n) << number << " of " << m << " x " << n;
-        ASSERT_EQ(seen[static_cast<size_t>(at.m * n + at.n)]++, 0) << number << " of " << m << " x " << n;
+        ASSERT_EQ(at.part, number / (m * n));
+        ASSERT_EQ(seen[static_cast<size_t>((at.part * m + at.m) * n + at.n)]++, 0)
+            << number << " of " << m << " x " << n;
       }
     }
   // The first 128 tiles of 32 x 32: 16 rows, 8 columns.
-  std::set<int64_t> rows, columns;
-  for (int64_t number = 0; number < 128; ++number) {
-    rows.insert(tile_position(number, 32, 32).m);
-    columns.insert(tile_position(number, 32, 32).n);
+  std::set<int> rows, columns;
+  for (int number = 0; number < 128; ++number) {
+    const TilePosition at = TileGrid(32, 32, 1).position(number);
+    rows.insert(at.m);
+    columns.insert(at.n);
   }
   EXPECT_EQ(rows.size(), 16u);
   EXPECT_EQ(columns.size(), 8u);

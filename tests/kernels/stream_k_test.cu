@@ -2,15 +2,15 @@
 // whole products. gemm_config_test has the division, gemm_test and gemm_narrow_test the contract of gemm().
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
+#include <rondo/kernels/gemm/tile_order.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/random_order.h>
 #include <rondo/tests/support/status_checks.h>
-#include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
-#include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
 #include <rondo/kernels/gemm/partial_tiles.cuh>
-#include <rondo/kernels/gemm/tile_order.h>
 
 #include <algorithm>
 #include <cmath>
@@ -111,7 +111,7 @@ class StreamKBits : public testing::Test {
     StreamKPiece piece;
     for (int block = 0; block < blocks; ++block)
       for (int64_t i = 0; division.find_piece(block, i, &piece); ++i) {
-        const TilePosition tile = tile_position(piece.tile, kTilesM, kTilesN);
+        const TilePosition tile = TileGrid(kTilesM, kTilesN, 1).position(static_cast<int>(piece.tile));
         const int64_t row = tile.m * kSide, column = tile.n * kSide, k = piece.begin * kK;
         GemmArgumentsOf<T, float> g = arguments();
         g.m = std::min(kSide, g.m - row), g.n = std::min(kSide, g.n - column);
