@@ -121,6 +121,8 @@ Buffer<float> normal_buffer(int64_t count, uint64_t seed) {
                                 static_cast<size_t>(more) * sizeof(float), cudaMemcpyDeviceToDevice));
     filled += more;
   }
+  // Copies between device memory do not wait, nor do streams for those of the default stream.
+  RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));
   return buffer;
 }
 

@@ -20,6 +20,7 @@ void expect_all_blocks(CommunicatorFixture& fixture, const Setting& s) {
       if (s.size > 0) {
         ASSERT_EQ(cudaMemcpy(own.data, inputs[r].data, static_cast<size_t>(own.bytes()), cudaMemcpyDefault),
                   cudaSuccess);
+        ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);  // a copy between device memory does not wait
       }
       inputs[r] = own;
     }

@@ -113,6 +113,8 @@ TEST_P(AllReduceHuge, MoreThanTwoToThe31Elements) {
       RONDO_CUDA_THROW(cudaMemcpy(memory.back().data() + begin, window.data(), static_cast<size_t>(size),
                                   cudaMemcpyHostToDevice));
     });
+    // A copy from pageable memory may return before it ends.
+    RONDO_CUDA_THROW(cudaDeviceSynchronize());
   }
   ASSERT_TRUE(ok(all_reduce(views, {.algorithm = GetParam()}, fixture.communicator, fixture.handles)));
   fixture.synchronize();

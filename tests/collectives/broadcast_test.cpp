@@ -18,6 +18,7 @@ void expect_everywhere(CommunicatorFixture& fixture, const Setting& s, int root)
       ASSERT_EQ(cudaMemcpy(out.views()[r].data, in.views()[0].data, static_cast<size_t>(input.bytes()),
                            cudaMemcpyDefault),
                 cudaSuccess);
+      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);  // a copy between device memory does not wait
     }
   }
   ASSERT_TRUE(ok(broadcast(out.views(), input, root, s.algorithm, fixture.communicator, fixture.handles)));

@@ -210,6 +210,7 @@ TEST(Fit, AGradientThatIsLostIsSeenWhereTheLossIsNot) {
   model_options.keep_finite = true;
   DataParallel model(Sequential{Linear(8), Linear(8), Linear(10)}, kInput, model_options);
   Sgd sgd(model);
+  model.streams().synchronize();  // the initial parameters are there
   for (Replica& replica : model.replicas()) {
     const DeviceScope scope(replica.device());
     const float scales[] = {1e-35f, 0, 1e22f, 0, 1e22f, 0};

@@ -91,10 +91,11 @@ std::shared_ptr<Operation> make_operation(Copy copy, std::shared_ptr<const std::
   return operation;
 }
 
-enum class Wait { never, always, as_cuda };
+enum class Wait { never, always, synchronous, as_cuda };
 
-// All copies use this function. With Wait::as_cuda the call returns when CUDA would allow the caller to reuse
-// a pageable buffer.
+// All copies use this function. With Wait::synchronous the call waits for the copy, as cudaMemcpy() does, but
+// not between memory of devices (CUDA Runtime API, "API synchronization behavior"). With Wait::as_cuda the
+// call returns when CUDA would allow the caller to reuse a pageable buffer.
 cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_t handle, Wait wait) {
   if (copy.width == 0 || copy.height == 0) return cudaSuccess;
   const Place to = examine(runtime.memory, copy.to, copy.to_bytes(), kinds.to);
@@ -104,12 +105,13 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
   int device = 0;
   {
     std::unique_lock lock(runtime.mutex);
-    if (wait == Wait::always) runtime.forbid_during_capture();
+    if (wait == Wait::synchronous || wait == Wait::always) runtime.forbid_during_capture();
     const auto stream = runtime.stream_with_room(lock, handle, "a copy");
     device = stream->device;
     const bool captured = stream->capture != nullptr;
     std::shared_ptr<std::vector<char>> staged;
-    bool blocking = wait == Wait::always;
+    const bool of_devices = to.device != Memory::kHost && from.device != Memory::kHost;
+    bool blocking = wait == Wait::always || (wait == Wait::synchronous && !of_devices);
     if (wait == Wait::as_cuda && !captured && (to.pageable || from.pageable)) {
       const bool stage = !to.pageable && copy.height == 1 && copy.width <= kStagingBytes;
       if (stage) {
@@ -122,7 +124,7 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
     }
     auto operation = make_operation(copy, std::move(staged));
     operation->device = stream->device;
-    if (to.device != Memory::kHost && from.device != Memory::kHost)
+    if (of_devices)
       operation->copies = Operation::Link{from.device, to.device};
     runtime.enqueue(stream, std::move(operation));
     if (blocking && !captured) {
@@ -159,7 +161,7 @@ void check_peers(Runtime& runtime, const void* to, int to_device, const void* fr
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   return api([&](Runtime& runtime) {
     runtime.current_device();
-    return copy_on_stream(runtime, flat(to, from, bytes), kinds_of(kind), cudaStreamLegacy, Wait::always);
+    return copy_on_stream(runtime, flat(to, from, bytes), kinds_of(kind), cudaStreamLegacy, Wait::synchronous);
   });
 }
 
@@ -176,7 +178,7 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
     check_pitches(to_pitch, from_pitch, width);
     runtime.current_device();
     return copy_on_stream(runtime, {to, from, to_pitch, from_pitch, width, height}, kinds_of(kind),
-                          cudaStreamLegacy, Wait::always);
+                          cudaStreamLegacy, Wait::synchronous);
   });
 }
 
