@@ -179,7 +179,7 @@ Status check_streams(const char* operation, const Communicator& communicator, Ra
 Status is_captured(cudaStream_t stream, bool& captured) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   RONDO_CUDA(cudaStreamIsCapturing(stream, &status));
-  captured = status == cudaStreamCaptureStatusActive;
+  captured = status != cudaStreamCaptureStatusNone;  // an invalidated capture has not ended
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include <rondo/collectives/across_hosts/agreement.h>
 #include <rondo/collectives/across_hosts/gather.h>
+#include <rondo/kernels/runtime/buffer.h>
 
 #include <cstring>
 
@@ -21,6 +22,7 @@ bool same(const Call& a, const Call& b) {
 }  // namespace
 
 Status agree(ProcessGroup& group, const char* operation, Call call, const Status& checked) {
+  const RelaxedCaptureScope relaxed;  // a CUDA-aware MPI may call CUDA
   std::strncpy(call.operation, operation, sizeof call.operation - 1);
   call.refused = !checked.ok();
   std::vector<Call> all;

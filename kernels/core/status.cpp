@@ -32,7 +32,11 @@ const char* name_of(StatusCode code) {
 
 namespace {
 
+// Not every supported toolkit has these names. CUDA rejects all further work after them, too.
+constexpr int kErrorContained = 226, kErrorTensorMemoryLeak = 721;
+
 StatusCode kind_of(cudaError_t error) {
+  if (error == kErrorContained || error == kErrorTensorMemoryLeak) return StatusCode::device_failed;
   switch (error) {
     case cudaErrorMemoryAllocation:
     case cudaErrorLaunchOutOfResources:
@@ -54,6 +58,9 @@ StatusCode kind_of(cudaError_t error) {
     case cudaErrorAssert:
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorExternalDevice:
+    case cudaErrorMpsClientTerminated:
     case cudaErrorUnknown:
       return StatusCode::device_failed;
     default:

@@ -44,6 +44,10 @@ TrainingSteps::TrainingSteps(ReplicaGroup& group)
         [&](Replica&, size_t) { accumulated_.emplace_back(group_.graph().parameter_arena_size()); });
 }
 
+TrainingSteps::~TrainingSteps() {
+  for (const cudaStream_t stream : exchange_.streams()) static_cast<void>(cudaStreamSynchronize(stream));
+}
+
 void TrainingSteps::check(const Optimizer& optimizer) const {
   throw_if_error(failure_);
   for (size_t rank = 0; rank < group_.replicas().size(); ++rank)

@@ -24,6 +24,10 @@ namespace rondo::nn {
 class TrainingSteps {
  public:
   explicit TrainingSteps(ReplicaGroup& group);
+  // Waits for the exchange of gradients: after a failure, the streams of the replicas may not wait for it.
+  ~TrainingSteps();
+  TrainingSteps(const TrainingSteps&) = delete;
+  TrainingSteps& operator=(const TrainingSteps&) = delete;
 
   // One step on the iterator's next batch. Throws rondo::Error: bad_argument, with no effect, for an
   // optimizer of another model; after any other failure the replicas may differ, and every later step is

@@ -152,6 +152,25 @@ TEST_F(AllReduceArguments, CapturedStreamsAreNotWaitedFor) {
   EXPECT_TRUE(ok(fixture_.communicator.wait(fixture_.handles, std::chrono::seconds(30))));
 }
 
+// Nothing was enqueued: another call works.
+TEST_F(AllReduceArguments, AnInvalidatedCaptureDoesNotAbort) {
+  for (const cudaStream_t stream : fixture_.handles)
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  for (const int device : fixture_.devices) {
+    const DeviceScope scope(device);
+    ASSERT_NE(cudaDeviceSynchronize(), cudaSuccess);
+  }
+  const Status status = all_reduce(outputs_, inputs_, {}, fixture_.communicator, fixture_.handles);
+  EXPECT_EQ(status.code(), StatusCode::bad_argument) << status.message();
+  for (const cudaStream_t stream : fixture_.handles) {
+    cudaGraph_t graph = nullptr;
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+  }
+  static_cast<void>(cudaGetLastError());
+  EXPECT_TRUE(ok(all_reduce(outputs_, inputs_, {}, fixture_.communicator, fixture_.handles)));
+  fixture_.synchronize();
+}
+
 TEST_F(AllReduceArguments, StreamsAllCapturedOrNone) {
   cudaGraph_t graph = nullptr;
   ASSERT_EQ(cudaStreamBeginCapture(fixture_.handles[0], cudaStreamCaptureModeRelaxed), cudaSuccess);

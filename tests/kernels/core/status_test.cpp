@@ -41,6 +41,9 @@ TEST(Status, KindOfACudaError) {
   EXPECT_EQ(from_cuda(cudaErrorInvalidDevice, "x").code(), StatusCode::bad_argument);
   EXPECT_EQ(from_cuda(cudaErrorIllegalAddress, "x").code(), StatusCode::device_failed);
   EXPECT_EQ(from_cuda(cudaErrorLaunchFailure, "x").code(), StatusCode::device_failed);
+  EXPECT_EQ(from_cuda(cudaErrorContextIsDestroyed, "x").code(), StatusCode::device_failed);
+  constexpr auto kContained = static_cast<cudaError_t>(226);
+  EXPECT_EQ(from_cuda(kContained, "x").code(), StatusCode::device_failed);
 }
 
 TEST(Status, CudaMessageHasTheCallAndTheReason) {

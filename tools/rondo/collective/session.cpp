@@ -117,6 +117,7 @@ std::vector<double> Session::time(const CollectiveCall& call, const Vectors& vec
   std::optional<StepGraph> graph;
   if (options_.graph_launches > 0) graph.emplace(streams_, [&] { iterate(options_.iterations); });
   iterate(options_.warmup);
+  streams_.synchronize();
   if (graph && options_.warmup > 0) graph->launch();
   streams_.synchronize();
 

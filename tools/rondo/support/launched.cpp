@@ -23,6 +23,9 @@ bool was_launched() {
 
 std::unique_ptr<ProcessGroup> join_launched(std::chrono::seconds timeout) {
   if (!was_launched()) return nullptr;
+  // A kernel that is loaded at its first launch may hold a lock of CUDA until the device is idle, and a
+  // CUDA-aware MPI may need it for a message that the device waits for. CUDA reads this when it starts.
+  setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
   constexpr int kWorkFailed = 1;
   std::unique_ptr<ProcessGroup> processes = make_mpi_process_group(
       {.timeout = timeout, .on_failure = [](ProcessGroup& group, const Status& failure) {
