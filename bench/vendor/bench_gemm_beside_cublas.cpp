@@ -91,7 +91,8 @@ class Cublas {
 };
 
 Cublas& cublas() {
-  static Cublas library;
+  // Never destroyed: CUDA must not be called after main().
+  static Cublas& library = *new Cublas;
   return library;
 }
 

@@ -17,6 +17,7 @@ struct Candidate {
   int algorithm = 0;
   size_t workspace = 0;
   float milliseconds = std::numeric_limits<float>::infinity();
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;  // with which it was timed
 };
 
 // The fastest result of cudnnFind... Results may have a different math type from the requested one; these are
@@ -31,7 +32,7 @@ Candidate fastest(cudnnMathType_t math, Find&& find) {
     const Performance& candidate = found[static_cast<size_t>(i)];
     if (candidate.status != CUDNN_STATUS_SUCCESS || candidate.time >= best.milliseconds) continue;
     if (math == CUDNN_FMA_MATH && candidate.mathType != CUDNN_FMA_MATH) continue;
-    best = {static_cast<int>(candidate.algo), candidate.memory, candidate.time};
+    best = {static_cast<int>(candidate.algo), candidate.memory, candidate.time, candidate.mathType};
   }
   return best;
 }
@@ -105,6 +106,7 @@ std::unique_ptr<CudnnConv::Choice> CudnnConv::choose(const ConvLayer& l, ConvMat
           });
       break;
   }
+  RONDO_CUDNN(cudnnSetConvolutionMathType(made->convolution, made->algorithm.math));
   return made;
 }
 

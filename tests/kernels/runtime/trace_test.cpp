@@ -30,8 +30,8 @@ TEST(Trace, IsMadeAndCollectedWhileAStreamIsCaptured) {
 
 TEST(Trace, RecordsBeginAndDuration) {
   const Stream stream;
-  Trace trace({0});
   const auto begin = std::chrono::steady_clock::now();
+  Trace trace({0});
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
   {
