@@ -23,7 +23,8 @@ __global__ __launch_bounds__(TileOf<T>::kThreads, 1) void gemm_tc_06_warp_specia
   using Tile = TileOf<T>;
   auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
   init_ring(shared);
-  const TileWork work = tile_work<Tile>(p, blockIdx.x / p.product.tiles_n, blockIdx.x % p.product.tiles_n, 0);
+  const TileWork work = tile_work<Tile>(p, static_cast<int>(blockIdx.x / p.product.tiles_n),
+                                        static_cast<int>(blockIdx.x % p.product.tiles_n), 0);
   PipelineState<Tile::kStages> state;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
   if (warpgroup == 0) {

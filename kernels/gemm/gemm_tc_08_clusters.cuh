@@ -39,8 +39,8 @@ __device__ __forceinline__ void produce_in_cluster(const WarpSpecializedParamete
     ptx::Mbarrier* const full = &shared.full[state.stage];
     ptx::mbarrier_wait(&shared.empty[state.stage], state.parity ^ 1);
     ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);  // includes the half of B that the other block loads
-    load_k_tile<Tile, OrderA, Tile::kM>(shared.a[state.stage], p.a, work.m, k, full);
-    load_b_multicast<Tile, OrderB>(shared.b[state.stage], p.b, work.n, k, full);
+    load_k_tile<Tile, OrderA, Tile::kM>(shared.a[state.stage], p.a, work.first_row<Tile>(), k, full);
+    load_b_multicast<Tile, OrderB>(shared.b[state.stage], p.b, work.first_column<Tile>(), k, full);
     state.advance();
   }
 }

@@ -12,8 +12,8 @@ template <class Tile, class T>
 __device__ __forceinline__ TileWork work_of(const WarpSpecializedParameters<T>& p, const TileGrid& tiles,
                                             const StreamKPiece& piece) {
   const TilePosition tile = tiles.position(static_cast<int>(piece.tile));
-  return {int64_t{tile.m} * Tile::kM, int64_t{tile.n} * Tile::kN, int64_t{piece.begin} * Tile::kK,
-          min(p.product.gemm.k, int64_t{piece.end} * Tile::kK), 0};
+  return {tile.m, tile.n, 0, int64_t{piece.begin} * Tile::kK,
+          min(p.product.gemm.k, int64_t{piece.end} * Tile::kK)};
 }
 
 template <class Tile, Order OrderA, Order OrderB>

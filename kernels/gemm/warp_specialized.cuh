@@ -46,17 +46,26 @@ Status warp_specialized_parameters(WarpSpecializedParameters<T>* p, const GemmAr
   return make_operand_map<Tile>(&p->b, problem.b.order, g.b, g.n, g.k, g.b_stride, kLoadedN);
 }
 
-// The results that a block computes: from row m and column n on, the sum over k from k_begin to k_end.
+// The results that a block computes: of a tile, the sum over k from k_begin to k_end.
 struct TileWork {
-  int64_t m, n, k_begin, k_end;
-  int64_t part;  // of k
+  int tile_m, tile_n;  // row and column, counted in tiles
+  int part;            // of k
+  int64_t k_begin, k_end;
+
+  template <class Tile>
+  __device__ int64_t first_row() const {
+    return int64_t{tile_m} * Tile::kM;
+  }
+  template <class Tile>
+  __device__ int64_t first_column() const {
+    return int64_t{tile_n} * Tile::kN;
+  }
 };
 template <class Tile, class T>
-__device__ __forceinline__ TileWork tile_work(const WarpSpecializedParameters<T>& p, int64_t tile_m,
-                                              int64_t tile_n, int64_t part) {
+__device__ __forceinline__ TileWork tile_work(const WarpSpecializedParameters<T>& p, int tile_m, int tile_n,
+                                              int part) {
   const int64_t k_begin = part * p.product.k_per_split;
-  return {tile_m * Tile::kM, tile_n * Tile::kN, k_begin,
-          min(p.product.gemm.k, k_begin + p.product.k_per_split), part};
+  return {tile_m, tile_n, part, k_begin, min(p.product.gemm.k, k_begin + p.product.k_per_split)};
 }
 
 template <class Tile>
@@ -85,7 +94,8 @@ __device__ __forceinline__ void produce(const WarpSpecializedParameters<T>& p, W
                                         PipelineState<Tile::kStages>& state, const TileWork& work) {
   for (int64_t k = work.k_begin; k < work.k_end; k += Tile::kK) {
     ptx::mbarrier_wait(&shared.empty[state.stage], state.parity ^ 1);  // the first pass does not wait
-    load_stage<Tile, OrderA, OrderB>(shared, state.stage, p.a, p.b, work.m, work.n, k);
+    load_stage<Tile, OrderA, OrderB>(shared, state.stage, p.a, p.b, work.first_row<Tile>(),
+                                     work.first_column<Tile>(), k);
     state.advance();
   }
 }
@@ -181,13 +191,14 @@ __device__ __forceinline__ void store_results(const WarpSpecializedParameters<T>
                                               const WgmmaAccumulators<Tile>& acc, const TileWork& work,
                                               int group) {
   const auto& g = p.product.gemm;
-  store_tile(shared, acc, group, [&](int row_in_tile, int column, const Vec<4>& values) {
-    const int64_t row = work.m + row_in_tile;
+  store_tile(shared, acc, group, [&](int row_in_tile, int column_in_tile, const Vec<4>& values) {
+    const int64_t row = work.first_row<Tile>() + row_in_tile;
+    const int64_t column = work.first_column<Tile>() + column_in_tile;
     if (row >= g.m) return;
     if (p.product.partials.data)
-      p.product.epilogue.store_tile_row(p.product.partials.row(work.part, row), work.n + column, g.n, values);
+      p.product.epilogue.store_tile_row(p.product.partials.row(work.part, row), column, g.n, values);
     else
-      store_row(p.product, row, work.n + column, values);
+      store_row(p.product, row, column, values);
   });
 }
 
