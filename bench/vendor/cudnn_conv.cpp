@@ -4,6 +4,15 @@
 #include <limits>
 
 namespace rondo::bench {
+
+// An algorithm that cuDNN has timed.
+struct Candidate {
+  int algorithm = 0;
+  size_t workspace = 0;
+  float milliseconds = std::numeric_limits<float>::infinity();
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;  // with which it was timed
+};
+
 namespace {
 
 Status from_cudnn(cudnnStatus_t status, const char* what) {
@@ -12,13 +21,6 @@ Status from_cudnn(cudnnStatus_t status, const char* what) {
 }
 
 #define RONDO_CUDNN(call) throw_if_error(from_cudnn((call), #call))
-
-struct Candidate {
-  int algorithm = 0;
-  size_t workspace = 0;
-  float milliseconds = std::numeric_limits<float>::infinity();
-  cudnnMathType_t math = CUDNN_DEFAULT_MATH;  // with which it was timed
-};
 
 // The fastest result of cudnnFind... Results may have a different math type from the requested one; these are
 // skipped.
