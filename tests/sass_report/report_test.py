@@ -57,6 +57,16 @@ class Loops(unittest.TestCase):
         loop, _ = sass.hottest(self.function)
         self.assertEqual(loop.header, self.loops[0x10].header)
 
+    def test_the_loop_of_tensor_copies_is_the_innermost_with_one(self):
+        # The inner loop only waits; the outer one has the copy, and everything but two instructions.
+        self.assertIsNone(sass.copy_loop(self.function, list(self.loops.values())))
+        for instruction in self.function.instructions:
+            if instruction.address == 0x50:
+                instruction.opcode = "UTMALDG.2D"
+        outer = self.loops[0x10]
+        self.assertEqual(sass.copy_loop(self.function, list(self.loops.values())), len(outer.body) - 1)  # a dummy load
+        self.assertEqual(sass.describe(self.function)["copy_loop"], len(outer.body) - 1)
+
     def test_a_kernel_without_a_loop_is_taken_whole(self):
         text = "\t.section\t.text.k,\"ax\"\nk:\n        /*0000*/   LDG.E R0, [R2] ;\n        /*0010*/   EXIT ;\n" \
                ".L_1:\n        /*0020*/   BRA `(.L_1);\n        /*0030*/   NOP;\n"
@@ -280,6 +290,12 @@ class Budget(unittest.TestCase):
             self.assertEqual(len(found), 1, changes)
             self.assertIn(said, found[0])
             self.assertIn("kernels/a.cu: k<1>, sm_90", found[0])
+
+    def test_the_loop_of_tensor_copies_may_be_a_few_instructions_longer(self):
+        self.budget = budget.make(report(row(copy_loop=40)))
+        self.assertEqual(self.findings(row(copy_loop=48)), [])
+        self.assertEqual(self.findings(row()), [])
+        self.assertIn("the loop of tensor copies has 49 instructions, budget 40 and 8", self.findings(row(copy_loop=49))[0])
 
     def test_kernels_that_come_and_go(self):
         self.assertIn("the budget does not have it", self.findings(row(), row(kernel="new"))[0])

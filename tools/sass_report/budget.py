@@ -1,11 +1,12 @@
-"""The budget of each kernel: registers, spills, stack, resident warps and the shares of multiply-adds and of
-products by tensor cores."""
+"""The budget of each kernel: registers, spills, stack, resident warps, the shares of multiply-adds and of products
+by tensor cores, and the length of the loop that issues tensor copies."""
 
 import json
 
 from . import occupancy
 
 TOLERANCE = 0.005  # of a share: a few instructions in a loop of some hundred
+COPY_LOOP_TOLERANCE = 8  # instructions: less than a division
 SHARES = {"fma_share": "share of multiply-adds", "tensor_share": "share of products by tensor cores"}
 THREADS_OF_BLOCK = 1024  # the maximum; a kernel without launch bounds must support it
 
@@ -20,7 +21,7 @@ def entry_of(row):
     if row["warps"] is not None:
         entry["warps"] = row["warps"]
     if row["hot"] == "loop":
-        entry |= {share: row[share] for share in SHARES if row.get(share)}
+        entry |= {name: row[name] for name in (*SHARES, "copy_loop") if row.get(name)}
     entry |= {name: value for name, value in (("spills", spills(row)), ("stack", row["stack"])) if value}
     return entry
 
@@ -89,6 +90,9 @@ def compare(report, budget, all_files=True):
         most("registers", row["registers"])
         most("spills", spills(row))
         most("stack", row["stack"])
+        if row.get("copy_loop", 0) > entry.get("copy_loop", row.get("copy_loop", 0)) + COPY_LOOP_TOLERANCE:
+            worse.append(f"{name}, sm_{arch}: the loop of tensor copies has {row['copy_loop']} instructions, "
+                         f"budget {entry['copy_loop']} and {COPY_LOOP_TOLERANCE}")
         if row["warps"] is not None and row["warps"] < entry.get("warps", 0):
             worse.append(f"{name}, sm_{arch}: resident warps {row['warps']}, budget {entry['warps']}")
         for share, title in SHARES.items():

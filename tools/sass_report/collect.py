@@ -114,8 +114,7 @@ def hot(code, architecture):
     mix, limits = code["mix"], occupancy.limits_of(architecture)
     row = {"fma_share": share(mix, "fma"), "tensor_share": share(mix, "tensor"), "hot": code["hot"],
            "instructions": code["instructions"], "mix": mix}
-    if "around" in code:
-        row["around"] = code["around"]
+    row |= {name: code[name] for name in ("around", "copy_loop") if name in code}
     # Without a loop the counts include all code paths, so no bounding pipe can be determined.
     if limits and code["hot"] == "loop":
         cycles = occupancy.pipe_cycles(limits, mix)

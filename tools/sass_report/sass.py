@@ -299,6 +299,17 @@ def hottest(function):
     return max(innermost(with_products or all_loops), key=heat, default=None), all_loops
 
 
+def copy_loop(function, all_loops):
+    """The number of instructions of the loop that issues tensor copies, or None: of the longest, if there are
+    several. One thread issues the copies of a k-tile, in less time than the tensor cores need for its products. Code
+    out of line, such as a wait, counts."""
+    def length(loop):
+        return sum(not never(function.instructions[index]) for index in loop.body)
+
+    with_copies = [loop for loop in all_loops if any(function.instructions[index].name == "UTMALDG" for index in loop.body)]
+    return max((length(loop) for loop in innermost(with_copies)), default=None)
+
+
 def describe(function):
     """The report's description of a kernel's code."""
     code = function.instructions
@@ -309,6 +320,8 @@ def describe(function):
               "mix": mix([code[index] for index in body])}
     # The surrounding loop, such as the copies and barriers of a k-tile whose products form an inner loop.
     around = min((other for other in all_loops if loop and loop.body < other.body), key=lambda other: len(other.body), default=None)
+    if copies := copy_loop(function, all_loops):
+        result["copy_loop"] = copies
     if around:
         result["around"] = mix([code[index] for index in sorted(around.body - loop.body)])
     return result
