@@ -130,7 +130,8 @@ TEST_F(HostFaults, OnlyCopiesBetweenDeviceMemoriesCount) {
   CUDA_OK(cudaMemsetAsync(memory_[0], 0, sizeof(int)));
   CUDA_OK(cudaMemcpyAsync(memory_[0] + 1, memory_[0], sizeof(int), cudaMemcpyDefault));  // the first copy
   CUDA_OK(cudaDeviceSynchronize());
-  EXPECT_EQ(cudaMemcpy(memory_[1], memory_[0], sizeof(int), cudaMemcpyDefault), cudaErrorNvlinkUncorrectable);
+  CUDA_OK(cudaMemcpy(memory_[1], memory_[0], sizeof(int), cudaMemcpyDefault));  // does not wait
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorNvlinkUncorrectable);
   EXPECT_EQ(cudaFreeHost(pinned), cudaErrorNvlinkUncorrectable);
 }
 
