@@ -82,7 +82,7 @@ TEST_F(CommandTrain, TheVariableNamesTheDataSetWithoutAnOption) {
 
   variable.set(data_ / "absent");
   expect_refused("train lenet", {"absent does not exist", "--data DIR", "RONDO_DATA=DIR"});
-  EXPECT_EQ(run_line("train lenet --batch 4 --epochs 1 --data " + data_.path().string()).code, 0);
+  EXPECT_EQ(run_line(lenet("--batch 4 --epochs 1")).code, 0);
 }
 
 // Epoch, loss and accuracy.
@@ -94,8 +94,7 @@ std::vector<std::tuple<int64_t, double, double>> figures_in(const std::string& p
 }
 
 TEST_F(CommandTrain, TheLessonGivesTheNumbersOfTheTrainer) {
-  const std::string command = "train lenet --epochs 2 --batch 5 --devices " + devices(2) + " --data " +
-                              data_.path().string() + " --log ";
+  const std::string command = lenet("--epochs 2 --batch 5 --devices " + devices(2) + " --log ");
   const std::string trainer = results_ / "trainer.csv", lesson = results_ / "lesson.csv";
   ASSERT_EQ(run_line(command + trainer).code, 0);
   const Outcome outcome = run_line(command + lesson + " --from-scratch --plot " + (results_ / "plot.svg"));
@@ -108,7 +107,7 @@ TEST_F(CommandTrain, TheLessonGivesTheNumbersOfTheTrainer) {
 }
 
 TEST_F(CommandTrain, TheLessonRefusesUnsupportedOptions) {
-  const std::string command = "train lenet --from-scratch --data " + data_.path().string() + " ";
+  const std::string command = lenet("--from-scratch ");
   std::set<std::string> tried = {"--devices", "--batch", "--lr",  "--seed", "--algorithm",   "--epochs",
                                  "--limit",   "--data",  "--log", "--plot", "--from-scratch"};  // it has them
   for (const std::string option :
@@ -128,8 +127,7 @@ TEST_F(CommandTrain, TheLessonRefusesUnsupportedOptions) {
 }
 
 TEST_F(CommandTrain, LeNetIsSavedAndResumed) {
-  const std::string command =
-      "train lenet --batch 5 --optimizer adam --lr 0.001 --data " + data_.path().string() + " ";
+  const std::string command = lenet("--batch 5 --optimizer adam --lr 0.001 ");
   const std::string whole = results_ / "whole", part = results_ / "part";
   ASSERT_EQ(run_line(command + "--epochs 3 --save " + whole).code, 0);
   ASSERT_EQ(run_line(command + "--epochs 1 --save " + part).code, 0);
@@ -140,7 +138,7 @@ TEST_F(CommandTrain, LeNetIsSavedAndResumed) {
 
 TEST_F(CommandTrain, EveryTrainingCanBeDeviceCountInvariant) {
   for (const std::string& command :
-       {"train lenet --batch 9 --epochs 2 --data " + data_.path().string(),
+       {lenet("--batch 9 --epochs 2"),
         std::string("train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 2")}) {
     std::set<std::string> seen;
     for (const int ranks : {1, 2, 3}) {
@@ -159,8 +157,7 @@ TEST_F(CommandTrain, EveryTrainingCanBeDeviceCountInvariant) {
 
 // With tensor cores a run resumes bit for bit, and only with the same precision.
 TEST_F(CommandTrain, EveryPrecisionIsTrainedSavedAndResumed) {
-  const std::string command = "train lenet --batch 6 --devices " + devices(2) + " --data " +
-                              data_.path().string() + " --optimizer adam --lr 0.001 ",
+  const std::string command = lenet("--batch 6 --devices " + devices(2) + " --optimizer adam --lr 0.001 "),
                     path = results_ / "part";
   const auto save = [&](const std::string& options) {
     const Outcome outcome = run_line(command + options + " --save " + path);
@@ -246,7 +243,7 @@ TEST_F(CommandTrain, GradientsAreReducedInBfloat16) {
 TEST_F(CommandTrain, ASingleReplicaReducesNothingInBfloat16) {
   const std::string note = "--reduce-dtype has no effect: a single replica reduces nothing\n";
   for (const std::string& command :
-       {"train lenet --batch 6 --epochs 1 --data " + data_.path().string(),
+       {lenet("--batch 6 --epochs 1"),
         std::string("train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 2")}) {
     EXPECT_EQ(missing(run_line(command + " --devices 1 --reduce-dtype bf16").out, {note}), "");
     EXPECT_EQ(run_line(command + " --devices 1").out.find(note), std::string::npos);
@@ -258,7 +255,7 @@ TEST_F(CommandTrain, ASingleReplicaReducesNothingInBfloat16) {
 }
 
 TEST_F(CommandTrain, NoSyncBnNeedsBatchNorm) {
-  expect_refused("train lenet --no-sync-bn --data " + data_.path().string(),
+  expect_refused(lenet("--no-sync-bn"),
                  {"--no-sync-bn is not possible with lenet, which has no batch normalisation"});
 }
 

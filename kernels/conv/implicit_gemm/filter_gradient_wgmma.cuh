@@ -37,7 +37,7 @@ __device__ __forceinline__ RowBlock row_block(const WgmmaGradientParameters<Pixe
   const auto [tap, block] = p.by_blocks_of_tap.divide(number);
   const auto [r, s] = p.by_s.divide(tap);
   // Past the last tap: outside of the channels, so that it is loaded as zeros, and not stored.
-  if (r >= p.geometry.r) return {0, 0, (p.geometry.c + kLineChannels - 1) / kLineChannels * kLineChannels};
+  if (r >= p.geometry.r) return {0, 0, ceil_div(p.geometry.c, kLineChannels) * kLineChannels};
   return {r, s, block * kLineChannels};
 }
 

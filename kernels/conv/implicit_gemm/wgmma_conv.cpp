@@ -100,6 +100,7 @@ bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& g,
 
 bool wgmma_im2col_fits(ConvOperation operation, const ConvGeometry& g) {
   const Axes axes = axes_in_phase(operation, g, 0);
+  // The pixels of y, and those that are rows, have numbers of 32 bits.
   return count_phases(operation, g) == 1 && im2col_fits(axes.h) && im2col_fits(axes.w) &&
          g.output_pixels <= INT32_MAX && int64_t{g.images} * axes.h.rows * axes.w.rows <= INT32_MAX;
 }

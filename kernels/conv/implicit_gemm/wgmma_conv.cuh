@@ -123,7 +123,7 @@ Status make_filter_map(CUtensorMap* map, const T* data, const FilterSize& size, 
                                .round_to_tf32 = kRoundsToTf32<T>});
 }
 
-// A block for each multiprocessor, or one for each tile if there are fewer. The kernels count tiles in 32 bits.
+// A block for each multiprocessor, or one for each tile if there are fewer. Kernels count tiles in 32 bits.
 template <class Tile>
 Status persistent_launch_shape(const char* name, LaunchShape* shape, int64_t tiles) {
   if (tiles > INT32_MAX) return bad_argument(name, ": the result has ", tiles, " tiles, must be below 2^31");

@@ -161,7 +161,8 @@ void check_peers(Runtime& runtime, const void* to, int to_device, const void* fr
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   return api([&](Runtime& runtime) {
     runtime.current_device();
-    return copy_on_stream(runtime, flat(to, from, bytes), kinds_of(kind), cudaStreamLegacy, Wait::synchronous);
+    return copy_on_stream(runtime, flat(to, from, bytes), kinds_of(kind), cudaStreamLegacy,
+                          Wait::synchronous);
   });
 }
 
