@@ -35,7 +35,7 @@ TEST(Descriptor, HasTheBitsOfTheTable) {
 // All of shared memory is zero, but element (9, k 5) of a and the four bytes at `at`: they are element (14, k
 // 5) of b if one element of d is not zero, (9, 14).
 bool is_in_b(uint64_t descriptor, unsigned at) {
-  bool right = true;
+  std::atomic<bool> right{true};
   run_ok({1, 128, 0x4000}, [&] {
     char* const memory = &shared<char>();
     const float two = 2, three = 3;
@@ -52,7 +52,8 @@ bool is_in_b(uint64_t descriptor, unsigned at) {
     ptx::wgmma_commit();
     ptx::wgmma_wait<0>();
     // Row 9 = 8 + 1: lane 4 of the first warp and up. Column 14 = 8 + 2 * 3: lane 7, register 4 + 2.
-    for (unsigned i = 0; i < 8; ++i) right = right && d[i] == (threadIdx.x == 7 && i == 6 ? 6.0f : 0.0f);
+    for (unsigned i = 0; i < 8; ++i)
+      if (d[i] != (threadIdx.x == 7 && i == 6 ? 6.0f : 0.0f)) right = false;
   });
   return right;
 }

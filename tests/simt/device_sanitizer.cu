@@ -1,5 +1,6 @@
 // The sanitizers must report defects in kernels. Each death test is a defective program and runs only in that
 // sanitizer's build. The other tests show that correct programs give no report.
+#include <rondo/kernels/core/ptx/ldmatrix.cuh>
 #include <simt/check.h>
 
 #include <algorithm>
@@ -122,6 +123,22 @@ void warp_exchange(bool syncwarp) {
 TEST_F(RaceDeathTest, DetectsAMissingSyncwarp) {
   warp_exchange(true);
   EXPECT_EXIT((warp_exchange(false), std::exit(0)), testing::ExitedWithCode(kRaceFound), kRace);
+}
+
+// Each warp loads the rows that the other one wrote.
+void load_matrices(bool barrier) {
+  run_ok({1, 64, 64 * 16}, [=] {
+    for (unsigned i = 0; i < 8; ++i) shared<uint16_t>(threadIdx.x * 8 + i) = 1;
+    if (barrier) __syncthreads();
+    unsigned registers[1][4];
+    rondo::ptx::ldmatrix_x4<false>(registers, {&shared<uint16_t>((threadIdx.x ^ 32) * 8)});
+    EXPECT_EQ(registers[0][3], 0x00010001u);
+  });
+}
+
+TEST_F(RaceDeathTest, DetectsAMissingBarrierBeforeLdmatrix) {
+  load_matrices(true);
+  EXPECT_EXIT((load_matrices(false), std::exit(0)), testing::ExitedWithCode(kRaceFound), kRace);
 }
 
 #ifndef SIMT_OBSERVE  // which sees the memory of cudaMalloc: race_check.cu has these tests

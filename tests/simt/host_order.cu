@@ -8,6 +8,7 @@ namespace simt_test {
 namespace {
 
 __global__ void store(int* out, int value) { *out = value; }
+__global__ void exchange(int* out, int value) { atomicExch(out, value); }
 __global__ void copy_value(int* out, const int* in) { *out = *in; }
 __global__ void times_ten_plus(int* out, int digit) { *out = *out * 10 + digit; }
 
@@ -293,7 +294,7 @@ TEST_F(HostOrder, WorkRunsWithASeedIfTheHostCallsNothing) {
   CUDA_OK(cudaMallocHost(&pinned, sizeof(int)));
   *pinned = 0;
   const auto config = shape(1, 1);
-  CUDA_OK(cudaLaunchKernelEx(&config, store, pinned, 41));
+  CUDA_OK(cudaLaunchKernelEx(&config, exchange, pinned, 41));
   CUDA_OK(cudaLaunchHostFunc(
       nullptr, [](void* p) { __atomic_add_fetch(static_cast<int*>(p), 1, __ATOMIC_RELEASE); }, pinned));
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);

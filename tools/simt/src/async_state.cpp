@@ -44,11 +44,13 @@ unsigned char* AsyncState::seen(const void* shared) {
 }
 
 void AsyncState::fence() {
+  TsanIgnore ignore;
   if (late_ && detail::shared_bytes != 0)
     std::memcpy(seen(detail::shared_begin), detail::shared_begin, detail::shared_bytes);
 }
 
 const void* AsyncState::unfenced(const void* shared, size_t bytes) {
+  TsanIgnore ignore;
   const unsigned char* const old = seen(shared);
   if (!old || std::memcmp(shared, old, bytes) == 0) return nullptr;
   const auto* const now = static_cast<const unsigned char*>(shared);
@@ -56,6 +58,7 @@ const void* AsyncState::unfenced(const void* shared, size_t bytes) {
 }
 
 void AsyncState::write(void* to_shared, const void* from, size_t bytes, uint16_t layout) {
+  TsanIgnore ignore;
   std::memcpy(to_shared, from, bytes);
   if (unsigned char* const copy = seen(to_shared)) std::memcpy(copy, from, bytes);
   if (layout == 0 && line_layouts_.empty()) return;
@@ -88,6 +91,7 @@ const BoxLayout* AsyncState::box_at(const void* shared) const {
 }
 
 void AsyncState::fill(void* to_shared, int value, size_t bytes) {
+  TsanIgnore ignore;
   std::memset(to_shared, value, bytes);
   if (unsigned char* const copy = seen(to_shared)) std::memset(copy, value, bytes);
 }

@@ -230,6 +230,8 @@ void Block::thread_exits(Fiber& fiber) {
   fiber.group_sizes.clear();
   if (fiber.store_groups != 0 || !fiber.stores.empty()) end_stores(fiber);
   if (fiber.wgmma_used) check_no_pending_products(fiber);
+  fiber.wgmma_groups = 0;
+  fiber.wgmma_fenced = fiber.wgmma_used = false;
   --alive_;
   place_in_cluster_.cluster->exits(fiber);
   fiber.cluster_arrived = false;
@@ -387,6 +389,7 @@ void Block::end_group(Warp& warp, int index) {
 void Block::record(cudaError_t error, const std::string& what) { fault_ = {error, where() + ": " + what}; }
 
 void Block::abandon() {
+  TsanIgnore::end_all();
   tsan_release(&fault_);
   failed_ = current_;
   switch_to(*current_, worker_);

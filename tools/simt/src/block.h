@@ -122,7 +122,10 @@ class Block {
   // abandoned stack must not contain objects that own memory.
   template <class Describe>
   [[noreturn]] void fail(cudaError_t error, const Describe& describe) {
-    record(error, describe());
+    {
+      TsanIgnore ignore;
+      record(error, describe());
+    }
     abandon();
   }
 

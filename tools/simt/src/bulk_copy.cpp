@@ -80,6 +80,7 @@ void load_box(AsyncState& state, const void* arguments) {
 template <class Arguments>
 void issue(const char* instruction, Block& at, void* mbarrier, void (*copy)(AsyncState&, const void*),
            const Arguments& arguments, unsigned bytes, const Place& place) {
+  TsanIgnore ignore;
   AsyncState& state = at.async();
   static_assert(sizeof(Arguments) <= sizeof(BulkLoad::arguments));
   BulkLoad load;
@@ -173,6 +174,7 @@ void for_each_stored(const BulkStore& store, Visit visit) {
 // A store copies through `bytes`: the content of shared memory at the issue, in its order.
 void write_store(BulkStore& store) {
   if (store.written) return;
+  TsanIgnore ignore;
   const char* const begin = static_cast<const char*>(store.shared);
   for_each_stored(store, [&](const char* shared, void* global, size_t bytes) {
     std::memcpy(global, store.bytes.data() + (shared - begin), bytes);
@@ -181,6 +183,7 @@ void write_store(BulkStore& store) {
 }
 
 void issue(Fiber& fiber, AsyncState& state, const BulkStore& store) {
+  TsanIgnore ignore;
   fiber.stores.push_back(store);
   BulkStore& issued = fiber.stores.back();  // not on the stack, which a fault abandons
   issued.group = fiber.store_groups;
@@ -284,6 +287,7 @@ void tma_store(const CUtensorMap* map, const int* at, int rank, const void* from
 void bulk_commit() { ++running_block("cp.async.bulk.commit_group").current().store_groups; }
 
 void bulk_wait(int groups, bool only_read) {
+  TsanIgnore ignore;
   Block& block = running_block("cp.async.bulk.wait_group");
   Fiber& fiber = block.current();
   if (fiber.store_groups <= static_cast<unsigned>(groups)) return;
@@ -298,6 +302,7 @@ void bulk_wait(int groups, bool only_read) {
 }
 
 void Block::end_stores(Fiber& fiber) {
+  TsanIgnore ignore;
   for (BulkStore& store : fiber.stores) {
     if (!store.waited)
       fail(cudaErrorLaunchFailure, [&] {

@@ -68,6 +68,12 @@ void FiberPool::abandon_all() {
     Fiber& fiber = *fibers_[i];
     if (fiber.in_use) {
       asan_unpoison(fiber.stack_begin, fiber.stack_bytes);
+      // The fiber has ended for this thread, which knows all that it did.
+      void* const self = tsan_this_fiber();
+      tsan_switch(fiber.thread_sanitizer);
+      tsan_release(&fiber);
+      tsan_switch(self);
+      tsan_acquire(&fiber);
       tsan_destroy_fiber(fiber.thread_sanitizer);
       prepare(fiber, i);
     }

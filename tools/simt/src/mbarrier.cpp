@@ -75,6 +75,7 @@ void observe_word(const void* instruction, const void* barrier, AccessKind kind)
 
 // Completes the current phase if nothing is missing. Late copies need a thread that waits.
 void complete_phase(Block& block, MbarrierUse& use) {
+  TsanIgnore ignore;
   MbarrierState state = load_state(use.address);
   if (state.pending != 0 || state.tx != bytes_of(use.loads)) return;
   if (!use.loads.empty()) {
@@ -98,6 +99,7 @@ void complete_phase(Block& block, MbarrierUse& use) {
 
 void arrive(const char* name, Block& block, void* barrier, unsigned bytes, const Place& place,
             const void* instruction) {
+  TsanIgnore ignore;
   MbarrierState state = checked_state(name, barrier, place);
   observe_word(instruction, barrier, AccessKind::atomic);
   MbarrierUse& use = block.async().use_of(barrier);
@@ -119,6 +121,7 @@ void arrive(const char* name, Block& block, void* barrier, unsigned bytes, const
 }  // namespace
 
 void issue_load(Block& block, void* barrier, const BulkLoad& load, const char* instruction) {
+  TsanIgnore ignore;
   MbarrierState state = checked_state(instruction, barrier, load.place);
   MbarrierUse& use = block.async().use_of(barrier);
   if (block.async().late()) {
@@ -144,6 +147,7 @@ void AsyncState::add_waiting(WaitReport& report) const {
 }
 
 void mbarrier_init(void* barrier, unsigned count, Place place) {
+  TsanIgnore ignore;
   constexpr const char* kName = "mbarrier.init";
   check_shared(kName, barrier, sizeof(MbarrierState), sizeof(MbarrierState), place);
   if (count == 0 || count > MbarrierState::kMostCount)
@@ -169,6 +173,7 @@ void mbarrier_invalidate(void* barrier, Place place) {
   if (!use.waiting.empty() || !use.loads.empty() || state.pending != state.count || state.tx != 0)
     fail(kName, barrier, place,
          [&] { return "is in the middle of a phase (" + described(state, use.loads) + ")"; });
+  TsanIgnore ignore;
   std::memset(barrier, 0xFF, sizeof(state));
   observe_word(SIMT_PLACE, barrier, AccessKind::store);
 }

@@ -18,6 +18,8 @@ void AnnotateIgnoreReadsBegin(const char* file, int line);
 void AnnotateIgnoreReadsEnd(const char* file, int line);
 void AnnotateIgnoreWritesBegin(const char* file, int line);
 void AnnotateIgnoreWritesEnd(const char* file, int line);
+void __tsan_read_range(void* memory, unsigned long bytes);
+void __tsan_write_range(void* memory, unsigned long bytes);
 }
 #endif
 
@@ -50,17 +52,31 @@ inline void* tsan_this_fiber() { return __tsan_get_current_fiber(); }
 inline void tsan_switch(void* to) { __tsan_switch_to_fiber(to, __tsan_switch_to_fiber_no_sync); }
 inline void tsan_release(const void* object) { __tsan_release(const_cast<void*>(object)); }
 inline void tsan_acquire(const void* object) { __tsan_acquire(const_cast<void*>(object)); }
+// For accesses of kernels in files that are not instrumented.
+inline void tsan_read(const void* memory, size_t bytes) { __tsan_read_range(const_cast<void*>(memory), bytes); }
+inline void tsan_write(void* memory, size_t bytes) { __tsan_write_range(memory, bytes); }
 
-// Memory that is allocated, written or freed in this scope belongs to the executor and is not checked.
+// Memory that is allocated, written or freed in this scope belongs to the executor and is not checked, nor what
+// the scope accesses for other threads. It must not contain a switch of fibers.
 struct TsanIgnore {
   TsanIgnore() {
+    ++open;
     AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
   }
-  ~TsanIgnore() {
+  ~TsanIgnore() { end(); }
+  // For a fiber that is abandoned: its destructors don't run.
+  static void end_all() {
+    while (open != 0) end();
+  }
+
+ private:
+  static void end() {
     AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
     AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+    --open;
   }
+  static inline thread_local int open = 0;
 };
 #else
 inline constexpr bool kThreadSanitizer = false;
@@ -70,8 +86,11 @@ inline void* tsan_this_fiber() { return nullptr; }
 inline void tsan_switch(void*) {}
 inline void tsan_release(const void*) {}
 inline void tsan_acquire(const void*) {}
+inline void tsan_read(const void*, size_t) {}
+inline void tsan_write(void*, size_t) {}
 struct TsanIgnore {
   TsanIgnore() {}
+  static void end_all() {}
 };
 #endif
 

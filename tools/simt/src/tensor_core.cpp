@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "block.h"
+#include "sanitizers.h"
 #include "tensor_products.h"
 
 namespace simt {
@@ -289,6 +290,7 @@ void run_multiply(void* const* records, unsigned present) {
 #ifdef SIMT_OBSERVE
   detail::observe_tensor_products(format == TensorFormat::tf32, first.m * first.n, 16 * 8 * kK);
 #endif
+  TsanIgnore ignore;  // the registers of other threads, which wait
   static thread_local std::vector<FragmentA<format>> fragments;
   fragments.resize(static_cast<size_t>(first.m));
   for (int i = 0; i < first.m; ++i) fragments[static_cast<size_t>(i)].load(records, i);
@@ -361,6 +363,7 @@ void run_access(void* const* records, unsigned present) {
       };
       for (int row = 0; row < 8; ++row) {
         char* const memory = static_cast<char*>(access(8 * matrix + row).rows[i]);
+        load ? tsan_read(memory, 16) : tsan_write(memory, 16);
         const auto move = [&](char* value, int at, size_t bytes) {
           if (load)
             std::memcpy(value, memory + at, bytes);

@@ -280,8 +280,6 @@ void Block::warpgroup_rendezvous(const char* instruction, const void* record, Pl
 void Block::check_no_pending_products(Fiber& fiber) {
   for (const PendingProduct& pending : async_.warpgroup(fiber.rank / kWarpgroup).products)
     simt::fail(kMultiply, pending.place, [] { return "is still pending when its thread exits"; });
-  fiber.wgmma_groups = 0;
-  fiber.wgmma_fenced = fiber.wgmma_used = false;
   fiber.wgmma_a.clear();
 }
 
