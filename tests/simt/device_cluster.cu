@@ -1,7 +1,7 @@
 // Clusters: ranks, the barrier of the cluster, shared memory of other blocks, loads to several blocks.
 // The blocks run on one thread here; host_launch.cu has the launches.
-#include <rondo/kernels/core/ptx/cluster.cuh>
 #include <rondo/kernels/core/tensor_map.h>
+#include <rondo/kernels/core/ptx/cluster.cuh>
 
 #include <numeric>
 

@@ -1,7 +1,7 @@
 // The sanitizers must report defects in kernels. Each death test is a defective program and runs only in that
 // sanitizer's build. The other tests show that correct programs give no report.
-#include <rondo/kernels/core/ptx/ldmatrix.cuh>
 #include <simt/check.h>
+#include <rondo/kernels/core/ptx/ldmatrix.cuh>
 
 #include <algorithm>
 #include <cstdlib>

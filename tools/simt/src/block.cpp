@@ -216,7 +216,7 @@ void Block::start_thread(Fiber& fiber) {
     y = row % kernel_->block.y;
     z = row / kernel_->block.y;
   }
-    // Both from registers: reading back what was just stored in parts would stall on the stores.
+  // Both from registers: reading back what was just stored in parts would stall on the stores.
   fiber.thread = {x, y, z};
   threadIdx = {x, y, z};
   if (kObserve) set_observed_stack(fiber);
@@ -443,8 +443,8 @@ void trap(Place place) {
 }
 
 void memory_fence(bool for_all_blocks) {
-    // The pattern "write, fence, atomic" against "atomic, fence, read" orders its two sides, so all fences
-    // synchronise here.
+  // The pattern "write, fence, atomic" against "atomic, fence, read" orders its two sides, so all fences
+  // synchronise here.
   static constexpr char fences = 0;
   tsan_acquire(&fences);
   tsan_release(&fences);

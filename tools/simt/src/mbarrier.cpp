@@ -67,9 +67,9 @@ void check_tx(const char* instruction, const void* barrier, const Place& place, 
 // The check sees an mbarrier as a word that its initialization writes and that all else updates.
 void observe_word(const void* instruction, const void* barrier, AccessKind kind) {
   detail::tell_observer([&](Observer& observer) {
-    observer.mbarrier_access(thread_rank, {instruction, reinterpret_cast<uintptr_t>(barrier),
-                                           sizeof(MbarrierState), kind, AccessSpace::shared,
-                                           kind == AccessKind::atomic});
+    observer.mbarrier_access(thread_rank,
+                             {instruction, reinterpret_cast<uintptr_t>(barrier), sizeof(MbarrierState), kind,
+                              AccessSpace::shared, kind == AccessKind::atomic});
   });
 }
 

@@ -53,7 +53,9 @@ inline void tsan_switch(void* to) { __tsan_switch_to_fiber(to, __tsan_switch_to_
 inline void tsan_release(const void* object) { __tsan_release(const_cast<void*>(object)); }
 inline void tsan_acquire(const void* object) { __tsan_acquire(const_cast<void*>(object)); }
 // For accesses of kernels in files that are not instrumented.
-inline void tsan_read(const void* memory, size_t bytes) { __tsan_read_range(const_cast<void*>(memory), bytes); }
+inline void tsan_read(const void* memory, size_t bytes) {
+  __tsan_read_range(const_cast<void*>(memory), bytes);
+}
 inline void tsan_write(void* memory, size_t bytes) { __tsan_write_range(memory, bytes); }
 
 // Memory that is allocated, written or freed in this scope belongs to the executor and is not checked, nor what
