@@ -84,14 +84,17 @@ show_warnings() {
 }
 
 # build PRESET [TARGET...]: configures and builds. Shows compiler warnings, and the rest of the output only on
-# failure. With keep_going=true a failed target does not prevent the others from being built.
+# failure. With keep_going=true a failed target does not prevent the others from being built. unity_kernels=ON
+# compiles the preset cuda in less time; then tools/sass-report cannot read its objects.
 build() {
   local name=$1 folder=$root/build/$1 cached options=()
   shift
   # The cache of a copied or moved checkout would build the old location.
   cached=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$folder/CMakeCache.txt" 2>/dev/null || true)
   if [ -n "$cached" ] && [ "$cached" != "$root" ]; then rm -rf "$folder"; fi
-  [ "$name" != cuda ] || options+=("-DCMAKE_CUDA_ARCHITECTURES=$architectures")
+  if [ "$name" = cuda ]; then
+    options+=("-DCMAKE_CUDA_ARCHITECTURES=$architectures" "-DRONDO_UNITY_KERNELS=${unity_kernels:-OFF}")
+  fi
   if [ ! -e "$folder/CMakeCache.txt" ] && ! command -v ninja >/dev/null; then options+=(-G "Unix Makefiles"); fi
   local tool_options=()
   if [ "${keep_going:-}" = true ]; then

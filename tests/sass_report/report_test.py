@@ -331,6 +331,15 @@ class Budget(unittest.TestCase):
         self.assertEqual(budget.architectures(wanted), ["90", "100"])
 
 
+class Commands(unittest.TestCase):
+    def test_a_build_whose_files_are_compiled_together_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            entry = {"directory": folder, "file": f"{folder}/kernels/pool/pool.cu", "command": "nvcc -c pool.cu -o pool.o"}
+            (Path(folder) / "compile_commands.json").write_text(json.dumps([entry]))
+            with self.assertRaisesRegex(compile.Failure, "pool.cu.*RONDO_UNITY_KERNELS=OFF"):
+                compile.read_commands(folder)
+
+
 class Presentation(unittest.TestCase):
     def test_a_row(self):
         cells = present.cells(row(mix={"instructions": 40, "fma": 16, "tensor": 3, "shared_load_32": 16, "shared_load_128": 4, "barriers": 2},

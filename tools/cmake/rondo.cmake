@@ -70,6 +70,22 @@ endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/warnings.cmake)
 
+# rondo_together(TARGET NAME FILE...): adds .cu files that are compiled together, as NAME.cu: reading the
+# headers takes nvcc half of the time of a small one. With RONDO_UNITY_KERNELS=OFF each is compiled alone, so
+# that an object file has the kernels of one source file (tools/sass-report).
+function(rondo_together target name)
+  if(NOT RONDO_UNITY_KERNELS)
+    target_sources(${target} PRIVATE ${ARGN})
+    return()
+  endif()
+  set(text "")
+  foreach(file ${ARGN})
+    string(APPEND text "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${file}\"\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cu CONTENT "${text}" @ONLY)
+  target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cu)
+endfunction()
+
 # rondo_target(NAME [COMPILE_FAST [EXCEPT FILE...]] [FAST_KERNELS] [PRECOMPILED HEADERS]): sets the options of a
 # target. Compiles its .cu files with nvcc, or as C++ for the CPU executor. COMPILE_FAST: compiles its .cpp files
 # with -O1 in Release builds, for code that takes longer to compile than to run. EXCEPT: files with loops that
