@@ -10,6 +10,8 @@ import time
 import unittest
 from pathlib import Path
 
+import side_by_side
+
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = ROOT / "tools/gpu-report"
 sys.path.insert(0, str(ROOT / "tools"))
@@ -363,4 +365,4 @@ class CommandTest(InTemporaryFolder):
 
 
 if __name__ == "__main__":
-    unittest.main(buffer=True)
+    side_by_side.main(BUILD)

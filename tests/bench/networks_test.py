@@ -14,6 +14,8 @@ import unittest
 import unittest.mock
 from pathlib import Path
 
+import side_by_side
+
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = ROOT / "bench/frameworks/networks_beside_peers"
 sys.path.insert(0, str(ROOT / "bench/frameworks"))
@@ -248,4 +250,4 @@ class OutcomeTest(InTemporaryFolder):
 
 
 if __name__ == "__main__":
-    unittest.main(buffer=True)
+    side_by_side.main(BUILD)
