@@ -6,8 +6,6 @@
 #include <rondo/kernels/gemm/tile_order.h>
 #include <rondo/kernels/gemm/warp_specialized.cuh>
 
-#include <algorithm>
-
 namespace rondo {
 
 // Calls compute(TileWork) for each tile of the block. A cluster of kBlocks blocks computes kBlocks vertically
@@ -48,8 +46,7 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_tc_07_persistent_kerne
 // The tiles of a product, or an error: kernels count them in 32 bits.
 inline Status make_tile_grid(const char* name, TileGrid* tiles, int64_t m, int64_t n, int64_t parts = 1,
                              int band_rows = kBandRows) {
-  const int64_t size = saturating_product({m, n, parts});
-  if (size > INT32_MAX) return bad_argument(name, ": the result has ", size, " tiles, must be below 2^31");
+  RONDO_RETURN_IF_ERROR(check_tiles(name, saturating_product({m, n, parts})));
   *tiles = {m, n, parts, band_rows};
   return {};
 }
@@ -62,17 +59,11 @@ Status launch_blocks(const char* name, const GemmArgumentsOf<T, C>& g, const Gem
   if (g.m == 0 || g.n == 0) return {};
   WarpSpecializedParameters<T> p = {};
   RONDO_RETURN_IF_ERROR((warp_specialized_parameters<Tile, Tile::kN / kBlocks>(&p, g, config, workspace)));
-  int device = 0, multiprocessors = 0;
-  RONDO_CUDA(cudaGetDevice(&device));
-  RONDO_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   TileGrid tiles;
   RONDO_RETURN_IF_ERROR(make_tile_grid(name, &tiles, ceil_div<int64_t>(g.m, Tile::kM * kBlocks),
                                        p.product.tiles_n, config.splits, kBandRows / kBlocks));
-  const int64_t clusters = std::min<int64_t>(tiles.size(), std::max(1, multiprocessors / kBlocks));
-  const LaunchShape shape = {.grid_x = kBlocks * clusters,
-                             .block_x = Tile::kThreads,
-                             .shared_bytes = sizeof(WarpSpecializedShared<Tile>),
-                             .cluster_x = kBlocks};
+  LaunchShape shape;
+  RONDO_RETURN_IF_ERROR((persistent_launch_shape<Tile, kBlocks>(name, &shape, tiles.size())));
   RONDO_RETURN_IF_ERROR(launch_kernel(shape, p, tiles));
   return config.splits > 1 ? sum_partials(p.product.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream)
                            : Status();

@@ -11,6 +11,8 @@
 #include <rondo/kernels/gemm/wgmma_tile.cuh>
 #include <rondo/kernels/reduce/column_moments.cuh>
 
+#include <algorithm>
+
 namespace rondo {
 
 // A tile with a warpgroup of loading threads before the consumers. The registers of each thread: a
@@ -27,6 +29,27 @@ template <class Tile>
 struct WarpSpecializedShared : WgmmaShared<Tile> {
   StagedRows staged[4 * Tile::kGroups];  // of each consumer warp
 };
+
+// Kernels count tiles in 32 bits.
+inline Status check_tiles(const char* name, int64_t tiles) {
+  return tiles <= INT32_MAX ? Status()
+                            : bad_argument(name, ": the result has ", tiles, " tiles, must be below 2^31");
+}
+
+// A cluster of kBlocks blocks for as many multiprocessors, or one for each tile if there are fewer: each
+// computes tile after tile.
+template <class Tile, int kBlocks = 1>
+Status persistent_launch_shape(const char* name, LaunchShape* shape, int64_t tiles) {
+  RONDO_RETURN_IF_ERROR(check_tiles(name, tiles));
+  DeviceProperties device;
+  RONDO_RETURN_IF_ERROR(device_properties(&device));
+  const int64_t clusters = std::min<int64_t>(tiles, std::max(1, device.multiprocessors / kBlocks));
+  *shape = {.grid_x = kBlocks * clusters,
+            .block_x = Tile::kThreads,
+            .shared_bytes = sizeof(WarpSpecializedShared<Tile>),
+            .cluster_x = kBlocks};
+  return {};
+}
 
 template <class T>
 struct WarpSpecializedParameters {

@@ -353,5 +353,21 @@ TYPED_TEST(GemmNarrow, RefusesBadArguments) {
   EXPECT_TRUE(refused(run(vc, {odd, 6, 8, 8}, vb), "a is at"));
 }
 
+TEST(Wgmma, MoreTilesThanKernelsCountAreRefused) {
+  using T = __nv_bfloat16;
+  const int64_t m = int64_t{128} << 17, n = int64_t{256} << 16;
+  // Nothing is read or written: the sums have no terms, and the results would be 512 TiB.
+  GuardedBuffer<T> empty(std::vector<T>(8));
+  T* const results = reinterpret_cast<T*>(uintptr_t{1} << 50);
+  Buffer<char> workspace(gemm_tc_09_workspace_bytes({m, n, 0}));
+  const Stream stream;
+  for (const TensorRung& rung : tensor_rungs().subspan(6)) {
+    const Status status = rung.bf16({results, m, n, n}, {empty.data(), m, 0, 8}, {empty.data(), 0, n, n}, {},
+                                    {workspace.data(), workspace.size()}, stream);
+    if (status.message().find("needs compute capability") != std::string::npos) GTEST_SKIP();
+    EXPECT_TRUE(refused(status, " tiles, must be below 2^31")) << rung.id;
+  }
+}
+
 }  // namespace
 }  // namespace rondo::test

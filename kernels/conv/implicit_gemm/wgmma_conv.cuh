@@ -13,7 +13,6 @@
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/gemm/warp_specialized.cuh>
 
-#include <algorithm>
 #include <type_traits>
 
 namespace rondo {
@@ -121,18 +120,6 @@ Status make_filter_map(CUtensorMap* map, const T* data, const FilterSize& size, 
                                .box = {kChannelsPerLine<T>, 1, outer_of_box},
                                .swizzle = Swizzle::bytes128,
                                .round_to_tf32 = kRoundsToTf32<T>});
-}
-
-// A block for each multiprocessor, or one for each tile if there are fewer. Kernels count tiles in 32 bits.
-template <class Tile>
-Status persistent_launch_shape(const char* name, LaunchShape* shape, int64_t tiles) {
-  if (tiles > INT32_MAX) return bad_argument(name, ": the result has ", tiles, " tiles, must be below 2^31");
-  DeviceProperties device;
-  RONDO_RETURN_IF_ERROR(device_properties(&device));
-  *shape = {.grid_x = std::min<int64_t>(tiles, std::max(1, device.multiprocessors)),
-            .block_x = Tile::kThreads,
-            .shared_bytes = sizeof(WarpSpecializedShared<Tile>)};
-  return {};
 }
 
 // The roles of a block: calls produce(number, state) for each of its tiles in one thread, and consume(number,
