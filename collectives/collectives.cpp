@@ -1,4 +1,5 @@
 // The operations: check the arguments, choose the algorithm, enqueue the work.
+// Above 400 lines because all operations share these three steps.
 #include <rondo/collectives/across_hosts/exchange.h>
 #include <rondo/collectives/arguments.h>
 #include <rondo/collectives/algorithms/direct.h>

@@ -1,5 +1,5 @@
 // Runs every operation with each operand in turn aligned differently from the others. The bits of the result
-// must not depend on the alignment.
+// must not depend on the alignment. Above 400 lines because there is one entry for each operation.
 //
 // A GPU faults on an access of 8 or 16 bytes at an address that is not a multiple of that size. The executor
 // always checks this for cp.async, and for every wide load and store in a build with RONDO_CHECK_ALIGNMENT

@@ -1,5 +1,6 @@
 // The convolutions against their definition in double precision, for every path: copies of 4, 2 and 1 floats;
 // padding, strides, tails, tiles whose rows do and do not share a position, few channels, split sums.
+// Above 400 lines because the three operations share the reference and the list of shapes.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>

@@ -1,4 +1,5 @@
 // How products are split into blocks. These are pure functions, so no device is needed.
+// Above 400 lines because the choices of all arithmetics are compared on the same GPUs and shapes.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>

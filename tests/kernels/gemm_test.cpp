@@ -1,4 +1,5 @@
 // Every step of the GEMM ladder and gemm() itself have the same contract, so they share the tests.
+// Above 400 lines because of that.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/gemm/gemm.h>

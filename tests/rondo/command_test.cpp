@@ -1,4 +1,5 @@
 // The built program: exit codes, messages, and the files that it leaves.
+// Above 400 lines because the tests run one program in the same ways.
 #include <gtest/gtest.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/data/fashion_mnist.h>

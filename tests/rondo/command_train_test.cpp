@@ -1,5 +1,5 @@
 // The built program: training of networks of modules, with what it prints, and how it stops, resumes and
-// refuses.
+// refuses. Above 400 lines because stopping and resuming are tested for every kind of training.
 #include <gtest/gtest.h>
 #include <rondo/kernels/core/math_mode.h>
 #include <rondo/nn/io/safetensors.h>

@@ -1,5 +1,6 @@
 // Bulk copies between global and shared memory, and tensor maps. The positions of elements in shared memory
 // are computed here a second time, from the documentation of the swizzles as exclusive-or of address bits.
+// Above 400 lines because each wrong program stands beside the right one that it differs from.
 #include <rondo/kernels/core/tensor_map.h>
 #include <rondo/kernels/core/ptx/bulk_copy.cuh>
 

@@ -1,6 +1,7 @@
 // Bulk tensor copies in im2col mode. Which pixel a row of a column is, is written here a second time, from
 // the documentation (PTX ISA, "im2col mode"): the bases of a filter in the bounding box are listed, image by
 // image and row by row; a column is a part of this list, and each pixel is the offset away from its base.
+// Above 400 lines because it has this second description beside the tests.
 #include <rondo/kernels/core/tensor_map.h>
 #include <rondo/kernels/core/ptx/bulk_copy.cuh>
 

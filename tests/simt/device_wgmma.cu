@@ -1,5 +1,6 @@
 // Products of a warpgroup. The layouts are described here a second time, from the tables and figures of the
 // PTX ISA; nothing is shared with the wrapper or the executor's code.
+// Above 400 lines because each wrong program stands beside the right one that it differs from.
 #include <rondo/kernels/core/tensor_map.h>
 #include <simt/narrow_float.h>
 #include <rondo/kernels/core/ptx/bulk_copy.cuh>

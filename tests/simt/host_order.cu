@@ -1,4 +1,5 @@
 // Streams and events: what they order, what they leave unordered, and the effects of missing ordering.
+// Above 400 lines because each kind of work is tested against each kind of wait.
 #include "host_support.h"
 
 #include <future>

@@ -1,5 +1,6 @@
 // The start of the executor: values of environment variables that it refuses, and a lack of threads or
 // memory. Each case is a process of its own, because a process starts the executor once.
+// Above 400 lines because every variable and its values are listed.
 #include "host_support.h"
 
 #include <dlfcn.h>

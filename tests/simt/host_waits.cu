@@ -1,6 +1,6 @@
 // Waits that CUDA may add: for a kernel to be loaded, for space in a queue, for work that shares a hardware
 // queue, for an allocation. Each defective program here waits for an action that its own host would take only
-// afterwards.
+// afterwards. Above 400 lines because each wrong program stands beside the right one that it differs from.
 #include <algorithm>
 #include <functional>
 #include <future>

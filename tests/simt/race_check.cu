@@ -1,4 +1,5 @@
 // The check of threads, blocks, streams, graphs and devices.
+// Above 400 lines because each wrong program stands beside the right one that it differs from.
 #include <simt/unwritten.h>
 
 #include <cstdlib>

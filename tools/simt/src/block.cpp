@@ -1,3 +1,5 @@
+// Blocks and their threads: starting, waiting, barriers, collectives of warps, faults.
+// Above 400 lines because these change one state, the queues of fibers.
 #include "block.h"
 
 #include <simt/device.h>

@@ -1,3 +1,5 @@
+// mma.sync, ldmatrix and stmatrix.
+// Above 400 lines because the products have paths for vectors and for zeros with the same bits.
 #include <simt/alignment.h>
 #include <simt/memory_access.h>
 #include <simt/narrow_float.h>

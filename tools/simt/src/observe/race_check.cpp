@@ -1,3 +1,5 @@
+// The check: clocks of threads, and the last accesses of each piece of memory.
+// Above 400 lines because each kind of ordering changes the same clocks.
 #include "race_check.h"
 
 #include <simt/shared.h>
