@@ -103,6 +103,7 @@ const BulkLoad* AsyncState::unfinished_load() const {
 }
 
 MbarrierUse& AsyncState::use_of(void* barrier) {
+  TsanIgnore ignore;
   for (MbarrierUse& use : uses_)
     if (use.address == barrier) return use;
   uses_.push_back({barrier, {}, {}});

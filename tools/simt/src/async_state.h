@@ -57,6 +57,7 @@ class AsyncState {
   const BulkLoad* unfinished_load() const;  // late mode; null: none
 
   Warpgroup& warpgroup(unsigned number) {
+    TsanIgnore ignore;
     if (warpgroups_.size() <= number) warpgroups_.resize(number + 1);
     return warpgroups_[number];
   }
