@@ -2,8 +2,8 @@
 //
 // Ranks     n = communicator.size() ranks. Spans with one entry per rank are in rank order. The data of rank
 //           r are in the memory of communicator.device(r).
-//           Memory of cudaMalloc: access between devices does not include that of cudaMallocAsync, unless
-//           its pool permits it (cudaMemPoolSetAccess), nor that of cuMemCreate.
+//           Between devices: memory of cudaMalloc, or memory of cudaMallocAsync or cuMemCreate whose owner
+//           permits the access (cudaMemPoolSetAccess, cuMemSetAccess).
 // Data      Vectors of any size, including 0. All ranks use the same dtype (dtype.h). Any alignment that the
 //           dtype allows is accepted. It is faster if all vectors are aligned to 16 bytes or have the same
 //           offset from a 16-byte boundary. An output must not overlap any other output or input, except in

@@ -13,6 +13,8 @@ def main(build):
     cases = [name for name, value in vars(sys.modules["__main__"]).items()
              if isinstance(value, type) and issubclass(value, unittest.TestCase)
              and unittest.defaultTestLoader.getTestCaseNames(value)]
+    if not cases:
+        sys.exit(f"{sys.argv[0]} has no tests")
     running = [subprocess.Popen([sys.executable, sys.argv[0], build, name], stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True) for name in cases]
     for name, process in zip(cases, running):

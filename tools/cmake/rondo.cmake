@@ -70,11 +70,11 @@ endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/warnings.cmake)
 
-# rondo_together(TARGET NAME FILE...): adds .cu files that are compiled together, as NAME.cu: reading the
-# headers takes nvcc half of the time of a small one. With RONDO_UNITY_KERNELS=OFF each is compiled alone, so
-# that an object file has the kernels of one source file (tools/sass-report).
+# rondo_together(TARGET NAME FILE...): adds .cu files that are compiled together, as NAME_together.cu: reading
+# the headers takes nvcc half of the time of a small one. With RONDO_UNITY_KERNELS=OFF each is compiled alone,
+# so that an object file has the kernels of one source file (tools/sass-report).
 function(rondo_together target name)
-  if(NOT RONDO_UNITY_KERNELS)
+  if(NOT RONDO_UNITY OR NOT RONDO_UNITY_KERNELS)
     target_sources(${target} PRIVATE ${ARGN})
     return()
   endif()
@@ -82,8 +82,9 @@ function(rondo_together target name)
   foreach(file ${ARGN})
     string(APPEND text "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${file}\"\n")
   endforeach()
-  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cu CONTENT "${text}" @ONLY)
-  target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cu)
+  set(together ${CMAKE_CURRENT_BINARY_DIR}/${name}_together.cu)
+  file(CONFIGURE OUTPUT ${together} CONTENT "${text}" @ONLY)
+  target_sources(${target} PRIVATE ${together})
 endfunction()
 
 # rondo_target(NAME [COMPILE_FAST [EXCEPT FILE...]] [FAST_KERNELS] [PRECOMPILED HEADERS]): sets the options of a

@@ -75,7 +75,7 @@ def read_commands(build):
     units = []
     for entry in json.loads((Path(build) / "compile_commands.json").read_text()):
         source = Path(entry["file"])
-        if source.suffix == ".cu" and source.is_relative_to(Path(build).resolve()):
+        if source.suffix == ".cu" and source.resolve().is_relative_to(Path(build).resolve()):
             raise Failure(f"'{build}' has {source.name}, in which files are compiled together: configure it with "
                           "-DRONDO_UNITY_KERNELS=OFF")
         if source.suffix != ".cu" or not source.is_relative_to(ROOT) or source.relative_to(ROOT).parts[0] not in KERNELS:
