@@ -53,7 +53,7 @@ std::string different_tensors(const std::string& a, const std::string& b) {
 
 TEST_F(RondoAcrossHosts, EachProcessTouchesItsDevicesOnly) {
   SKIP_WITHOUT_MPI();
-  if (std::string(platform()) != "cpu") GTEST_SKIP() << "a GPU does not tell";
+  if (std::string(platform()) != "cpu") GTEST_SKIP() << "needs the executor's report of contexts";
   const Output output = run("SIMT_REPORT_CONTEXTS=1 " + launch(2, train("--devices 1,2")));
   ASSERT_EQ(output.exit_code, 0) << output.text;
   size_t processes = 0;
@@ -68,7 +68,7 @@ TEST_F(RondoAcrossHosts, TrainsAsOneProcessDoesInGroups) {
   const std::string one = results_ / "one.csv", two = results_ / "two.csv";
   const Output alone =
       run("SIMT_WORKERS=2 " + train("--devices " + devices(4) + " --group 2 --verify --log " + one +
-                                           " --save " + (results_ / "one")));
+                                    " --save " + (results_ / "one")));
   const Output together = run(launch(
       2, train("--devices " + devices(2) + " --verify --log " + two + " --save " + (results_ / "two"))));
   ASSERT_EQ(alone.exit_code, 0) << alone.text;
@@ -89,8 +89,8 @@ TEST_F(RondoAcrossHosts, ResNetIsThatOfOneProcess) {
   const std::string command = RONDO_PROGRAM " train resnet18 --data " + data_.path().string() +
                               " --limit 16 --batch 8 --epochs 1 --momentum 0.9 --log ";
   const std::string one = results_ / "one.csv", two = results_ / "two.csv";
-  const Output alone = run("SIMT_WORKERS=2 " + command + one + " --save " + (results_ / "one") +
-                           " --devices " + devices(2));
+  const Output alone =
+      run("SIMT_WORKERS=2 " + command + one + " --save " + (results_ / "one") + " --devices " + devices(2));
   const Output together =
       run(launch(2, command + two + " --save " + (results_ / "two") + " --devices 1 --verify"));
   ASSERT_EQ(alone.exit_code, 0) << alone.text;
@@ -172,7 +172,7 @@ TEST_F(RondoAcrossHosts, DifferentTrainingsAreRefused) {
       {{lenet, lenet + "--momentum 0.9"}, "--momentum is 0.9"},
       {{lenet + "--lr 0.2000005", lenet}, "--lr is 0.2 in process 1"},
       {{lenet, lenet + "--limit 39"}, "--data is "},
-      {{lenet, lenet + "--no-sync-bn"}, "which has no batch normalisation"},
+      {{lenet, lenet + "--no-sync-bn"}, ": LeNet has no batch normalisation"},
       {{lenet, lenet + "--reduce-dtype bf16"}, "reduce_dtype is bfloat16 in process 1"},
       {{mlp, mlp + "--lr 0.5"}, "--lr is 0.5 in process 1"},
       {{mlp + "--steps 2", mlp + "--steps 3"}, "--steps is 3 in process 1"},

@@ -12,7 +12,7 @@ namespace {
 class CommandContexts : public BuiltProgram {
  protected:
   void SetUp() override {
-    if (std::string(platform()) != "cpu") GTEST_SKIP() << "a GPU does not tell";
+    if (std::string(platform()) != "cpu") GTEST_SKIP() << "needs the executor's report of contexts";
     write_data_set(data_.path(), 12, 6);
     setenv("XDG_CACHE_HOME", results_.path().c_str(), 1);
     setenv("SIMT_REPORT_CONTEXTS", "1", 1);

@@ -114,7 +114,7 @@ TEST_F(CommandTrain, TheLessonRefusesUnsupportedOptions) {
        {"--checkpoint-layers 2", "--device-count-invariant", "--group 1", "--micro-batches 2",
         "--momentum 0.5", "--optimizer adam", "--save file", "--schedule cosine", "--trace file", "--verify",
         "--warmup-steps 3", "--weight-decay 0.1", "--weights kaiming", "--nesterov", "--resume file",
-        "--no-sync-bn", "--precision tf32", "--reduce-dtype bf16", "--timeout 5"}) {
+        "--precision tf32", "--reduce-dtype bf16", "--timeout 5"}) {
     const std::string name = option.substr(0, option.find(' '));
     expect_refused(command + option, {name + " is not possible with --from-scratch"});
     tried.insert(name);
@@ -256,7 +256,7 @@ TEST_F(CommandTrain, ASingleReplicaReducesNothingInBfloat16) {
 
 TEST_F(CommandTrain, NoSyncBnNeedsBatchNorm) {
   expect_refused(lenet("--no-sync-bn"),
-                 {"--no-sync-bn is not possible with lenet, which has no batch normalisation"});
+                 {"--no-sync-bn is not possible with lenet: LeNet has no batch normalisation"});
 }
 
 TEST_F(CommandTrain, ResNetOnTwoDevices) {
@@ -277,6 +277,56 @@ TEST_F(CommandTrain, ResNetOnTwoDevices) {
   EXPECT_EQ(log_in(results_ / "log.csv").size(), 2u);
   EXPECT_EQ(XmlCheck::fault(read_text(results_ / "plot.svg")), "");
   EXPECT_FALSE(nlohmann::json::parse(read_text(results_ / "trace.json"))["traceEvents"].empty());
+}
+
+// The options of the table in docs/training.md that change the numbers of a training, for the programs other
+// than resnet18.
+TEST_F(CommandTrain, OptionsOfTheOptimizerChangeTheTraining) {
+  const std::string log = results_ / "log.csv", json = results_ / "m.json", trace = results_ / "trace.json";
+  const auto lenet_figures = [&](const std::string& options) {
+    const Outcome outcome =
+        run_line(lenet("--epochs 2 --batch 4 --seed 3 " + options + " --log " + log + " --devices 1"));
+    EXPECT_EQ(outcome.code, 0) << options << outcome.text();
+    std::vector<double> losses;
+    for (const EpochReport& epoch : log_in(log)) losses.push_back(epoch.train_loss);
+    return losses;
+  };
+  const auto mlp_figures = [&](const std::string& options) {
+    const Outcome outcome =
+        run_line("train mlp --mode single --layers 2 --width 8 --inputs 4 --batch 9 --steps 3 --lr 0.01 " +
+                 options + " --json " + json);
+    EXPECT_EQ(outcome.code, 0) << options << outcome.text();
+    return nlohmann::json::parse(read_text(json)).at("losses").get<std::vector<double>>();
+  };
+  const char* optimizers[] = {"--optimizer sgd",
+                              "--optimizer adam",
+                              "--optimizer sgd --momentum 0.9",
+                              "--optimizer sgd --momentum 0.9 --nesterov",
+                              "--optimizer sgd --weight-decay 0.1",
+                              "--optimizer adam --weight-decay 0.1",
+                              "--optimizer adamw --weight-decay 0.1"};
+  std::map<std::vector<double>, std::string> of_lenet, of_mlp;
+  const auto expect_new = [](auto& seen, const std::vector<double>& figures, const std::string& options) {
+    const auto [entry, fresh] = seen.emplace(figures, options);
+    EXPECT_TRUE(fresh) << "'" << options << "' trains as '" << entry->second << "' does";
+  };
+  for (const char* options : optimizers) {
+    expect_new(of_lenet, lenet_figures(options + std::string(" --weights kaiming --lr 0.02")), options);
+    expect_new(of_mlp, mlp_figures(options), options);
+  }
+  const std::string base = "--weights kaiming --lr 0.02 ";
+  for (const char* options : {"--schedule step:1:0.5", "--schedule cosine", "--warmup-steps 4"})
+    expect_new(of_lenet, lenet_figures(base + options), options);
+
+  const std::vector<double> whole = lenet_figures(base);
+  EXPECT_EQ(lenet_figures(base + "--checkpoint-layers 2 --trace " + trace), whole);
+  EXPECT_FALSE(nlohmann::json::parse(read_text(trace))["traceEvents"].empty());
+  const std::vector<double> accumulated = lenet_figures(base + "--micro-batches 2");
+  ASSERT_EQ(accumulated.size(), whole.size());
+  for (size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(accumulated[i], whole[i], 1e-4 * whole[i]);
+  std::filesystem::remove(trace);
+  EXPECT_EQ(mlp_figures("--trace " + trace), mlp_figures(""));
+  EXPECT_FALSE(nlohmann::json::parse(read_text(trace))["traceEvents"].empty());
 }
 
 TEST_F(CommandTrain, TheRateFollowsTheBatch) {

@@ -46,10 +46,10 @@ void add_trace(const Command& app, std::string& to) {
 
 void add_ranks(const Command& app, RanksArguments& to, const std::string& default_devices,
                const std::string& default_batch, int64_t most = kMaxSamples) {
-  app.add("--devices", "N|LIST",
-          "A count, or a list such as 0,1,0 with one replica per entry [" + default_devices +
-              "; with mpirun 1]",
-          [&](const std::string& s) { to.devices = parse_devices(s); });
+  app.add(
+      "--devices", "N|LIST",
+      "A count, or a list such as 0,1,0 with one replica per entry [" + default_devices + "; with mpirun 1]",
+      [&](const std::string& s) { to.devices = parse_devices(s); });
   app.add("--batch", "N", "Samples per step over all devices [" + default_batch + "]",
           [&to, most](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, most); });
   app.add("--algorithm", "NAME", "All-reduce algorithm: automatic, ring, direct or root [automatic]",
@@ -158,15 +158,17 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
             static_cast<void>(nn::parse_learning_rate(s, kMaxLearningRate));
             to.schedule = s;
           });
-  app.add("--warmup-steps", "STEPS", "Warm-up steps, in which the learning rate rises to its value [0]",
-          [&](const std::string& s) {
-            to.warmup = read_integer<int64_t>("--warmup-steps", s, 0, kMaxSamples);
-          });
+  app.add(
+      "--warmup-steps", "STEPS", "Warm-up steps, in which the learning rate rises to its value [0]",
+      [&](const std::string& s) { to.warmup = read_integer<int64_t>("--warmup-steps", s, 0, kMaxSamples); });
   add_optimizer(app, to.optimizer);
   add_weights(app, to.weights,
               "Initial weights: normal (standard deviation 0.01), default, xavier or kaiming");
-  app.add_flag("--no-sync-bn", to.no_sync_bn,
-               "Batch normalisation over each device's shard instead of the whole batch");
+  if (to.model == "lenet")
+    app.refuse("--no-sync-bn", "LeNet has no batch normalisation");
+  else
+    app.add_flag("--no-sync-bn", to.no_sync_bn,
+                 "Batch normalisation over each device's shard instead of the whole batch");
   add_memory(app, to.micro_batches, to.checkpoint_layers);
   add_image_training(app, to);
   app.add("--save", "FILE",

@@ -19,7 +19,6 @@ void refuse_what_the_lesson_lacks(const NetworkArguments& a, const ProcessGroup*
       {"--checkpoint-layers", a.checkpoint_layers != none.checkpoint_layers},
       {"--device-count-invariant", a.device_count_invariant},
       {"--group", a.group != none.group},
-      {"--no-sync-bn", a.no_sync_bn},
       {"--micro-batches", a.micro_batches != none.micro_batches},
       {"--momentum", a.optimizer.momentum != none.optimizer.momentum},
       {"--nesterov", a.optimizer.nesterov},
@@ -38,10 +37,10 @@ void refuse_what_the_lesson_lacks(const NetworkArguments& a, const ProcessGroup*
   };
   for (const auto& [option, is_given] : given)
     if (is_given)
-      throw Error(bad_argument(option, " is not possible with --from-scratch: the lesson does not have it"));
+      throw Error(
+          bad_argument(option, " is not possible with --from-scratch: the lesson does not support it"));
   if (processes)
-    throw Error(bad_argument("--from-scratch is for one process, ", processes->size(),
-                             " were started: the lesson does not have it"));
+    throw Error(bad_argument("--from-scratch is for one process, ", processes->size(), " were started"));
 }
 
 // Prints the run. To report progress, it waits for the first replica's stream kLooksPerEpoch times per epoch.

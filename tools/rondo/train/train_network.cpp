@@ -1,11 +1,11 @@
-#include <rondo/nn/train/fit.h>
-#include <rondo/nn/models/models.h>
 #include <rondo/nn/io/parse.h>
 #include <rondo/nn/io/safetensors.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/nn/train/fit.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/launched.h>
-#include <rondo/tools/rondo/train/ranks.h>
 #include <rondo/tools/rondo/support/stop_request.h>
+#include <rondo/tools/rondo/train/ranks.h>
 #include <rondo/tools/rondo/train/trace_json.h>
 #include <rondo/tools/rondo/train/train_network.h>
 #include <rondo/tools/rondo/train/training_run.h>
@@ -193,8 +193,7 @@ void check_goes_on(const nn::TrainingState& state, const TrainingPlan& plan,
   const std::set<std::string> may_differ = {kDevices, kAlgorithm, kWeights};
   for (const auto& [option, value] : ours)
     if (!theirs.contains(option) && option != "--epochs")
-      throw Error(
-          bad_argument("it was not made by rondo train ", arguments.model, ": it has no ", option));
+      throw Error(bad_argument("it was not made by rondo train ", arguments.model, ": it has no ", option));
   std::string different;
   for (const auto& [option, value] : ours) {
     if (!theirs.contains(option) || !differs(option) || may_differ.contains(option)) continue;
@@ -260,9 +259,6 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
   const nn::Graph graph =
       nn::make_graph(network.network, network.input, plan.model.math, plan.model.activations);
-  if (arguments.no_sync_bn && graph.states().empty())
-    throw Error(bad_argument("--no-sync-bn is not possible with ", arguments.model,
-                             ", which has no batch normalisation"));
   const std::string links = use_links(plan.model);
   plan.fit.from.recipe = recipe_of(plan, arguments, data);
   std::ostringstream head;  // printed after all checks
@@ -335,10 +331,10 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   show_written(files, out);
   if (checkpoint.wanted()) out << "wrote " << checkpoint.shown() << "\n";
   if (result.end == nn::FitResult::End::stopped) {
-    out << inked(terminal, Ink::bold,
-                 concat("stopped in epoch ", result.state.epoch, " after ", grouped(result.state.step),
-                        " steps",
-                        checkpoint.wanted() ? "; continue with --resume " + checkpoint.shown() : ""))
+    out << inked(
+               terminal, Ink::bold,
+               concat("stopped in epoch ", result.state.epoch, " after ", grouped(result.state.step),
+                      " steps", checkpoint.wanted() ? "; continue with --resume " + checkpoint.shown() : ""))
         << std::endl;
     return StopRequest::signal();
   }
