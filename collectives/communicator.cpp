@@ -249,12 +249,12 @@ std::string Communicator::timeout_message(std::chrono::milliseconds timeout) con
     return concat("the work on the streams was", late,
                   "a thread is still enqueuing an operation, which blocks while a stream's queue is full; ",
                   "the missing ranks are not known");
-  const OperationTracker::Operation* open = tracker_.first_open();
+  const OperationTracker::Operation* open = tracker_.first_unfinished();
   if (!open)
     return concat("the work on the streams was", late, "all enqueued operations are done, ",
                   tracker_.captured_any() ? "but the progress of replayed graphs is not known"
                                           : "but other work on the streams is not");
-  const int64_t behind = tracker_.behind(*open);
+  const int64_t behind = tracker_.enqueued_after(*open);
   return concat(open->name, " was", late, progress(*open),
                 behind > 0 ? concat("; ", behind, " more operations wait behind it") : "");
 }
@@ -264,18 +264,19 @@ std::string Communicator::progress(const OperationTracker::Operation& operation)
   std::string missing, others;
   int arrived = 0;
   for (int rank = 0; rank < size(); ++rank) {
-    if (!is_over(operation.ranks[static_cast<size_t>(rank)].entered)) {
+    if (!is_complete(operation.ranks[static_cast<size_t>(rank)].entered)) {
       missing += concat(missing.empty() ? "" : ", ", "rank ", rank, " has not arrived");
       continue;
     }
     ++arrived;
     // Each operation records the events of the steps again, so they are valid for the last one only.
-    if (operation.first_step == operation.last_step || tracker_.behind(operation) > 0) continue;
+    if (operation.first_step == operation.last_step || tracker_.enqueued_after(operation) > 0) continue;
     int position = 0;
     while (rank_at(position) != rank) ++position;
     const Rank& prev = of(rank_at(ring::prev_position(position, size())));
     int step = operation.first_step;
-    while (step < operation.last_step && is_over(prev.delivered[static_cast<size_t>(step * ring::kSlots)]))
+    while (step < operation.last_step &&
+           is_complete(prev.delivered[static_cast<size_t>(step * ring::kSlots)]))
       ++step;
     others += step == operation.first_step
                   ? concat(", rank ", rank, " has received nothing")

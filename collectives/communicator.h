@@ -3,10 +3,10 @@
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
-#include <rondo/collectives/operation_tracker.h>
-#include <rondo/collectives/models/cost_model.h>
-#include <rondo/collectives/peer_access.h>
 #include <rondo/collectives/algorithms/ring_schedule.h>
+#include <rondo/collectives/models/cost_model.h>
+#include <rondo/collectives/operation_tracker.h>
+#include <rondo/collectives/peer_access.h>
 #include <rondo/kernels/runtime/buffer.h>
 
 #include <array>
@@ -114,10 +114,10 @@ class Communicator {
     std::array<Event, ring::kSlots> freed;   // the inbox's slot has been read
     std::array<Event, ring::kSlots> summed;  // the outbox's slot has been filled
     std::array<Event, ring::kSlots> sent;    // the outbox's slot has been sent
-    // arrived: this rank has reached join_sums(). met (only rank 0's is used): all ranks have reached a
-    // barrier.
-    Event arrived, met;
-    Event begun;  // fork() inside an operation that consists of several
+    // arrived: this rank has reached join_sums(). all_arrived (only rank 0's is used): all ranks have reached
+    // a barrier.
+    Event arrived, all_arrived;
+    Event suboperation_begun;  // fork() inside an operation that consists of several
   };
   Rank& of(int rank) { return ranks_[static_cast<size_t>(rank)]; }
   const Rank& of(int rank) const { return ranks_[static_cast<size_t>(rank)]; }

@@ -68,12 +68,12 @@ Status OperationBuilder::fork() {
 Status OperationBuilder::join(Senders senders) {
   for (int rank = 0; rank < ranks(); ++rank) {
     RONDO_RETURN_IF_ERROR(record_copied(rank));
-    RONDO_RETURN_IF_ERROR(record(marks(rank).finished, sums(rank), rank));
+    RONDO_RETURN_IF_ERROR(record(events_of(rank).finished, sums(rank), rank));
   }
   for (int position = 0; position < ranks(); ++position) {
     const int rank = communicator_.rank_at(position);
     const cudaStream_t caller = callers_[static_cast<size_t>(rank)];
-    RONDO_RETURN_IF_ERROR(wait(caller, rank, marks(rank).finished));
+    RONDO_RETURN_IF_ERROR(wait(caller, rank, events_of(rank).finished));
     RONDO_RETURN_IF_ERROR(wait(caller, rank, copied(rank)));
     if (senders == Senders::prev) {
       const int prev = communicator_.rank_at(ring::prev_position(position, ranks()));
@@ -95,10 +95,10 @@ Status OperationBuilder::join_streams(std::span<const cudaStream_t> streams, Eve
     if (rank > 0) RONDO_RETURN_IF_ERROR(wait(streams[0], 0, event));
   }
   if (ranks() == 1) return {};
-  const cudaEvent_t met = communicator_.of(0).met;
-  RONDO_RETURN_IF_ERROR(record(met, streams[0], 0));
+  const cudaEvent_t all_arrived = communicator_.of(0).all_arrived;
+  RONDO_RETURN_IF_ERROR(record(all_arrived, streams[0], 0));
   for (int rank = 1; rank < ranks(); ++rank)
-    RONDO_RETURN_IF_ERROR(wait(streams[static_cast<size_t>(rank)], rank, met));
+    RONDO_RETURN_IF_ERROR(wait(streams[static_cast<size_t>(rank)], rank, all_arrived));
   return {};
 }
 
@@ -107,7 +107,7 @@ Status OperationBuilder::begin_barrier() {
 }
 
 Status OperationBuilder::end_barrier() {
-  return join_streams(callers_, [this](int rank) -> cudaEvent_t { return marks(rank).finished; });
+  return join_streams(callers_, [this](int rank) -> cudaEvent_t { return events_of(rank).finished; });
 }
 
 Status OperationBuilder::join_sums() {

@@ -7,9 +7,9 @@
 // use, and makes a captured graph self-contained.
 #pragma once
 
-#include <rondo/collectives/reduce/reduce_vectors.h>
 #include <rondo/collectives/communicator.h>
 #include <rondo/collectives/data_view.h>
+#include <rondo/collectives/reduce/reduce_vectors.h>
 #include <rondo/kernels/runtime/trace.h>
 
 #include <array>
@@ -49,7 +49,9 @@ class OperationBuilder {
 
   // The event that fork() or begin_barrier() records on the caller's stream of `rank`: all work enqueued
   // there before the operation is done.
-  cudaEvent_t entered(int rank) const { return inside_ ? communicator_.of(rank).begun : marks(rank).entered; }
+  cudaEvent_t entered(int rank) const {
+    return inside_ ? communicator_.of(rank).suboperation_begun : events_of(rank).entered;
+  }
   // Declares that the operation runs the ring's steps [first, last).
   void set_steps(int first, int last);
 
@@ -72,7 +74,7 @@ class OperationBuilder {
   Status join_sums();
   // Records copied(rank): all sends of `rank` so far are done.
   Status record_copied(int rank);
-  cudaEvent_t copied(int rank) const { return marks(rank).copied; }
+  cudaEvent_t copied(int rank) const { return events_of(rank).copied; }
 
   Status wait(cudaStream_t stream, int rank, cudaEvent_t event);
   Status record(cudaEvent_t event, cudaStream_t stream, int rank);
@@ -104,8 +106,8 @@ class OperationBuilder {
   }
 
  private:
-  using Marks = OperationTracker::Operation::Marks;
-  const Marks& marks(int rank) const { return tracked_.ranks[static_cast<size_t>(rank)]; }
+  using RankEvents = OperationTracker::Operation::RankEvents;
+  const RankEvents& events_of(int rank) const { return tracked_.ranks[static_cast<size_t>(rank)]; }
   // Barrier over `streams`; event_of(rank) is recorded on streams[rank].
   template <class EventOf>
   Status join_streams(std::span<const cudaStream_t> streams, EventOf event_of);

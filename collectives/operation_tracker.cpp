@@ -16,14 +16,14 @@ OperationTracker::Operation events_on(const std::vector<int>& devices) {
 }
 
 bool is_done(const OperationTracker::Operation& operation) {
-  return std::all_of(operation.ranks.begin(), operation.ranks.end(), [](const auto& marks) {
-    return is_over(marks.finished) && is_over(marks.copied) && is_over(marks.entered);
+  return std::all_of(operation.ranks.begin(), operation.ranks.end(), [](const auto& events) {
+    return is_complete(events.finished) && is_complete(events.copied) && is_complete(events.entered);
   });
 }
 
 }  // namespace
 
-bool is_over(cudaEvent_t event) {
+bool is_complete(cudaEvent_t event) {
   const RelaxedCaptureScope relaxed;
   const bool over = cudaEventQuery(event) == cudaSuccess;
   if (!over) static_cast<void>(cudaGetLastError());
@@ -50,7 +50,7 @@ OperationTracker::Operation& OperationTracker::begin(const char* name, bool capt
   return operation;
 }
 
-const OperationTracker::Operation* OperationTracker::first_open() const {
+const OperationTracker::Operation* OperationTracker::first_unfinished() const {
   const Operation* first = nullptr;
   const auto look_at = [&](const Operation& operation) {
     if (operation.number < 0 || is_done(operation)) return;

@@ -20,12 +20,12 @@ class OperationTracker {
 
   struct Operation {
     // The events of one rank.
-    struct Marks {
+    struct RankEvents {
       Event entered;   // the rank has arrived at the operation
       Event finished;  // the rank has completed its computation
       Event copied;    // the rank has completed its sends
     };
-    std::vector<Marks> ranks;
+    std::vector<RankEvents> ranks;
     const char* name = nullptr;
     int64_t number = -1;  // counts all enqueued operations from 0; -1: the set is unused
     // The operation's steps of one ring. Equal if it has none or consists of several rings.
@@ -41,9 +41,9 @@ class OperationTracker {
   Operation& begin(const char* name, bool captured);
 
   // The first unfinished operation; null if all are done.
-  const Operation* first_open() const;
-  // The number of operations enqueued after `operation`.
-  int64_t behind(const Operation& operation) const { return count_ - 1 - operation.number; }
+  const Operation* first_unfinished() const;
+  // The number of operations after `operation`.
+  int64_t enqueued_after(const Operation& operation) const { return count_ - 1 - operation.number; }
   bool captured_any() const { return captured_.number >= 0; }
 
  private:
@@ -56,6 +56,6 @@ class OperationTracker {
 
 // Whether all work before the event's last record is done. Leaves no CUDA error behind and may be called
 // during a capture.
-bool is_over(cudaEvent_t event);
+bool is_complete(cudaEvent_t event);
 
 }  // namespace rondo

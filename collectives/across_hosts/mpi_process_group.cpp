@@ -1,5 +1,5 @@
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
-#include <rondo/collectives/across_hosts/waiting.h>
+#include <rondo/collectives/across_hosts/wait_tracker.h>
 
 #include <mpi.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@ namespace rondo {
 
 namespace {
 
-constexpr int kCallTag = ProcessGroup::kTags;  // MPI guarantees tags up to 32767
+constexpr int kKeepAliveTag = ProcessGroup::kTags;  // MPI guarantees tags up to 32767
 
 Status from_mpi(int error, const std::string& what) {
   if (error == MPI_SUCCESS) return {};
@@ -84,19 +84,20 @@ class MpiProcessGroup final : public ProcessGroup {
                             : MPI_Isend(m.data, bytes, MPI_BYTE, m.process, tag, world_, &open.requests[i]);
       if (error != MPI_SUCCESS) return fail(from_mpi(error, concat(what, ", with ", name(m.process))));
     }
-    Waiting waiting(timeout_);
+    WaitTracker waiting(timeout_);
     for (size_t left = open.messages.size(); left > 0;) {
       int finished = 0;
       RONDO_RETURN_IF_ERROR(test(open, finished, what));
       if (finished > 0) {
         left -= static_cast<size_t>(finished);
-        waiting.something_happened();
+        waiting.on_progress();
         continue;
       }
       RONDO_RETURN_IF_ERROR(state());  // another thread's exchange may have failed
-      if (waiting.is_long()) listen(waiting);
-      if (waiting.call_out()) call_out();
-      if (waiting.is_long() && waiting.is_over(open.missed())) return give_up(open.missed(), waiting, what);
+      if (waiting.past_half_timeout()) listen(waiting);
+      if (waiting.should_send_keepalive()) send_keepalives();
+      if (waiting.past_half_timeout() && waiting.is_over(open.missed()))
+        return give_up(open.missed(), waiting, what);
       waiting.pause();
     }
     return {};
@@ -162,38 +163,38 @@ class MpiProcessGroup final : public ProcessGroup {
     return fail(from_mpi(error, what));
   }
 
-  void call_out() {
+  void send_keepalives() {
     static char nothing = 0;
     const std::lock_guard lock(mpi_);
     for (int process = 0; process < size_; ++process) {
       if (process == index_) continue;
       MPI_Request request = MPI_REQUEST_NULL;
-      MPI_Isend(&nothing, 1, MPI_CHAR, process, kCallTag, world_, &request);
+      MPI_Isend(&nothing, 1, MPI_CHAR, process, kKeepAliveTag, world_, &request);
       MPI_Request_free(&request);
     }
   }
 
-  void listen(Waiting& waiting) {
+  void listen(WaitTracker& waiting) {
     const std::lock_guard lock(mpi_);
     for (;;) {
       int found = 0;
-      MPI_Status call;
-      MPI_Iprobe(MPI_ANY_SOURCE, kCallTag, world_, &found, &call);
+      MPI_Status keepalive;
+      MPI_Iprobe(MPI_ANY_SOURCE, kKeepAliveTag, world_, &found, &keepalive);
       if (!found) return;
       char nothing = 0;
-      MPI_Recv(&nothing, 1, MPI_CHAR, call.MPI_SOURCE, kCallTag, world_, MPI_STATUS_IGNORE);
-      waiting.heard_of(call.MPI_SOURCE);
+      MPI_Recv(&nothing, 1, MPI_CHAR, keepalive.MPI_SOURCE, kKeepAliveTag, world_, MPI_STATUS_IGNORE);
+      waiting.on_keepalive(keepalive.MPI_SOURCE);
     }
   }
 
-  Status give_up(const std::vector<int>& missed, const Waiting& waiting, const std::string& what) {
-    const std::vector<int> silent = waiting.silent(missed);
+  Status give_up(const std::vector<int>& missed, const WaitTracker& waiting, const std::string& what) {
+    const std::vector<int> unresponsive = waiting.unresponsive(missed);
     std::string names;
-    for (int process : silent.empty() ? missed : silent)
+    for (int process : unresponsive.empty() ? missed : unresponsive)
       names += concat(names.empty() ? "" : " and ", name(process));
     return fail(Status(StatusCode::timed_out, concat(what, ": nothing came from ", names, " for ",
                                                      static_cast<double>(timeout_.count()) / 1000, " s",
-                                                     silent.empty() ? ", though it runs" : "")));
+                                                     unresponsive.empty() ? ", though it runs" : "")));
   }
 
   // Stores the first failure only.

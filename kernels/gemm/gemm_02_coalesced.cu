@@ -28,7 +28,8 @@ __global__ void gemm_02_coalesced_kernel(const GemmArguments g) {
 Status gemm_02_coalesced(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                          const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmArguments g;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm_02_coalesced", GemmWorkspace::none, c, a, b, options, workspace, &g));
+  RONDO_RETURN_IF_ERROR(
+      check_gemm("gemm_02_coalesced", GemmWorkspace::none, c, a, b, options, workspace, &g));
   const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m * g.n, kThreads), .block_x = kThreads};
   return launch("gemm_02_coalesced", shape, stream, gemm_02_coalesced_kernel, g);
 }

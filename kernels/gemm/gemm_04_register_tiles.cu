@@ -71,7 +71,8 @@ __global__ __launch_bounds__(kThreads) void gemm_04_register_tiles_kernel(const 
 Status gemm_04_register_tiles(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                               const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmArguments g;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm_04_register_tiles", GemmWorkspace::none, c, a, b, options, workspace, &g));
+  RONDO_RETURN_IF_ERROR(
+      check_gemm("gemm_04_register_tiles", GemmWorkspace::none, c, a, b, options, workspace, &g));
   const int64_t tiles_n = ceil_div<int64_t>(g.n, kSide);
   const LaunchShape shape = {
       .grid_x = ceil_div<int64_t>(g.m, kSide) * tiles_n, .block_x = kThreads, .shared_bytes = sizeof(Shared)};

@@ -81,7 +81,8 @@ __global__ __launch_bounds__(Square::kThreads,
 Status gemm_05_vectorised(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                           const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmArguments g;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm_05_vectorised", GemmWorkspace::none, c, a, b, options, workspace, &g));
+  RONDO_RETURN_IF_ERROR(
+      check_gemm("gemm_05_vectorised", GemmWorkspace::none, c, a, b, options, workspace, &g));
   const Operand in_a = {a.data, a.stride, a.rows, a.cols, copy_width(a.data, a.stride, a.cols) >= 4};
   const Operand in_b = {b.data, b.stride, b.rows, b.cols, copy_width(b.data, b.stride, b.cols) >= 4};
   const Epilogue epilogue = gemm_epilogue(g);

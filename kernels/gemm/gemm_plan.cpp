@@ -1,7 +1,7 @@
 #include <rondo/kernels/gemm/gemm_plan.h>
 
-#include <rondo/kernels/gemm/stream_k.cuh>
 #include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/gemm/stream_k.cuh>
 
 #include <algorithm>
 #include <limits>
@@ -88,9 +88,9 @@ double stream_k_time(const GemmShape& shape, DType type, const WgmmaTileInfo& ti
     return std::numeric_limits<double>::infinity();
   const double of_tile = static_cast<double>(tile.m) * tile.n;
   const double tiles_of_block = static_cast<double>(division.whole_tiles / blocks) +
-                                static_cast<double>(ceil_div<int64_t>(division.steps(), blocks)) /
+                                static_cast<double>(ceil_div<int64_t>(division.divided_k_tiles(), blocks)) /
                                     static_cast<double>(division.k_tiles);
-  const int parts = division.most_parts(), read = parts == 2 ? 1 : parts;  // of two, not its own
+  const int parts = division.max_parts(), read = parts == 2 ? 1 : parts;  // of two, not its own
   const double bytes = of_tile * sizeof(float) * (2 + read);
   const double seconds = bytes / kBytesPerSecond + kLaunch;  // of the fill with zeros
   return tiles_of_block * of_tile / tile.efficiency +
@@ -139,8 +139,8 @@ std::optional<WgmmaTileId> stream_k_tile(const GemmShape& shape, Order a, Order 
   if (shape.m == 0 || shape.n == 0 || shape.k == 0 || split_k(shape).splits > 1) return {};
   if (type == DType::float32) {
     const TransposedCopies copies = copies_for_wgmma(shape, a, b, type, math);
-    const bool along_k = (a == Order::k_major || copies.a) && (b == Order::k_major || copies.b);
-    if (math != Math::tf32 || !along_k) return {};
+    const bool both_k_major = (a == Order::k_major || copies.a) && (b == Order::k_major || copies.b);
+    if (math != Math::tf32 || !both_k_major) return {};
   }
   double least = time_of_whole_tiles(shape, 1, math, kMultiprocessorsOfH100).first;
   std::optional<WgmmaTileId> best;

@@ -53,11 +53,11 @@ inline constexpr double kMmaSyncRelativeThroughput = 0.63;
 double estimated_time(const GemmShape& shape, int64_t splits, int m, int n, double speed,
                       int multiprocessors);
 
-// What prevents a product by wgmma from tiles that tensor maps describe (gemm_tc_05_wgmma and on):
-//   order     wgmma reads tf32 along k only: A must not be transposed, and B must be.
-//   address   Tensor maps need addresses that are multiples of 16 bytes,
-//   stride    distances of rows that are multiples of 16 bytes and less than 2^40,
-//   size      and less than 2^31 rows and columns.
+// Why wgmma and tensor maps cannot compute a product (gemm_tc_05_wgmma and later rungs):
+//   order     An operand in tf32 is not K-major: A is transposed, or B is not.
+//   address   An address is not a multiple of 16 bytes.
+//   stride    The distance of two rows is not a multiple of 16 bytes, or is 2^40 bytes or more.
+//   size      There are 2^31 rows or columns, or more.
 struct WgmmaUnsupported {
   enum class Reason { none, order, address, stride, size };
   Reason reason = Reason::none;

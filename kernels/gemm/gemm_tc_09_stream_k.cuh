@@ -10,10 +10,10 @@ namespace rondo {
 
 template <class Tile, class T>
 __device__ __forceinline__ TileWork work_of(const WarpSpecializedParameters<T>& p, const TileGrid& tiles,
-                                            const StreamKPiece& piece) {
-  const TilePosition tile = tiles.position(static_cast<int>(piece.tile));
-  return {tile.m, tile.n, 0, int64_t{piece.begin} * Tile::kK,
-          min(p.product.gemm.k, int64_t{piece.end} * Tile::kK)};
+                                            const StreamKWorkUnit& unit) {
+  const TilePosition tile = tiles.position(static_cast<int>(unit.tile));
+  return {tile.m, tile.n, 0, int64_t{unit.begin} * Tile::kK,
+          min(p.product.gemm.k, int64_t{unit.end} * Tile::kK)};
 }
 
 template <class Tile, Order OrderA, Order OrderB>
@@ -25,20 +25,20 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_tc_09_stream_k_kernel(
   PipelineState<Tile::kStages> state;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
   const auto block = static_cast<int>(blockIdx.x);
-  StreamKPiece piece;
+  StreamKWorkUnit unit;
   if (warpgroup == 0) {
     ptx::warpgroup_reg_dealloc<Tile::kProducerRegisters>();
     if (threadIdx.x < 32 && ptx::elect_one())
-      for (int64_t i = 0; division.find_piece(block, i, &piece); ++i)
-        produce<Tile, OrderA, OrderB>(p, shared, state, work_of<Tile>(p, tiles, piece));
+      for (int64_t i = 0; division.find_work_unit(block, i, &unit); ++i)
+        produce<Tile, OrderA, OrderB>(p, shared, state, work_of<Tile>(p, tiles, unit));
     return;
   }
   ptx::warpgroup_reg_alloc<Tile::kConsumerRegisters>();
   WgmmaAccumulators<Tile> acc;
-  for (int64_t i = 0; division.find_piece(block, i, &piece); ++i) {
-    const TileWork work = work_of<Tile>(p, tiles, piece);
+  for (int64_t i = 0; division.find_work_unit(block, i, &unit); ++i) {
+    const TileWork work = work_of<Tile>(p, tiles, unit);
     consume<Tile, OrderA, OrderB>(acc, shared, state, k_tiles_of<Tile>(work), warpgroup - 1);
-    if (piece.parts == 1 || partial.add(acc, piece)) store_results(p, shared, acc, work, warpgroup - 1);
+    if (unit.parts == 1 || partial.add(acc, unit)) store_results(p, shared, acc, work, warpgroup - 1);
   }
 }
 

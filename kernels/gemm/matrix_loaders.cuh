@@ -176,7 +176,7 @@ class MatrixLoader {
       const bool inside = k < k_left_;
       const Element* from = from_ + k * stride_;
       const auto copy_chunk = [&](int step) {
-        const int outer = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, k, step);
+        const int outer = KTile::template copy_offset<V, kPerRow>(threadIdx.x % kPerRow, k, step);
         if (outer < Outer)
           ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, outer), from + outer,
                                              inside && outer < outer_);

@@ -19,9 +19,9 @@ struct PartialTiles {
   unsigned* arrived;  // [blocks][kWarps]: parts of the tile whose first part is computed by this block
 
   // The calling thread's first four sums of a part. Those of the lanes of a warp are side by side.
-  __device__ __forceinline__ float* sums_of(const StreamKPiece& piece, int part) const {
-    // The block that computes part 0 begins the tile, so it is its last one. It is the first one of others.
-    const int64_t slot = 2 * (piece.first_block + part) + (part == 0 ? 1 : 0);
+  __device__ __forceinline__ float* sums_of(const StreamKWorkUnit& unit, int part) const {
+    // Part 0 ends its block's range of k-tiles (slot 1). Any other part begins one (slot 0).
+    const int64_t slot = 2 * (unit.first_block + part) + (part == 0 ? 1 : 0);
     const unsigned thread = threadIdx.x - kWarpgroup;
     return sums + (slot * kWarps + thread / 32) * (kQuads * 128) + thread % 32 * 4;
   }
@@ -29,8 +29,8 @@ struct PartialTiles {
   // Stores the sums of the calling warp. Of the warps that compute the same rows, the last one to arrive
   // returns true, with the sums of all parts. They are added in the order of k, so it does not matter which
   // warp is the last. No warp waits for another.
-  __device__ __forceinline__ bool add(WgmmaAccumulators<Tile>& acc, const StreamKPiece& piece) const {
-    float* const own = sums_of(piece, piece.part);
+  __device__ __forceinline__ bool add(WgmmaAccumulators<Tile>& acc, const StreamKWorkUnit& unit) const {
+    float* const own = sums_of(unit, unit.part);
     RONDO_UNROLL_ON_GPU
     for (int quad = 0; quad < kQuads; ++quad) {
       Vec<4> values;
@@ -39,26 +39,26 @@ struct PartialTiles {
       values.store(own + quad * 128);
     }
     __syncwarp();
-    unsigned before = 0;
+    unsigned arrived_before = 0;
     if (threadIdx.x % 32 == 0) {
       __threadfence();  // the stores of the warp come before its arrival
-      before = atomicAdd(arrived + piece.first_block * kWarps + (threadIdx.x - kWarpgroup) / 32, 1u);
+      arrived_before = atomicAdd(arrived + unit.first_block * kWarps + (threadIdx.x - kWarpgroup) / 32, 1u);
       __threadfence();  // the arrivals of the others come before the loads
     }
-    before = __shfl_sync(~0u, before, 0);
-    if (before + 1 < static_cast<unsigned>(piece.parts)) return false;
+    arrived_before = __shfl_sync(~0u, arrived_before, 0);
+    if (arrived_before + 1 < static_cast<unsigned>(unit.parts)) return false;
     __syncwarp();
 
     // Part 0 and part 1 may be added in either order. A later part has to be added to their sum, so it is
-    // loaded, too. The sum begins with -0, which changes no summand.
-    const bool in_place = piece.part <= 1;
+    // loaded, too. -0 is the identity of addition.
+    const bool in_place = unit.part <= 1;
     RONDO_UNROLL_ON_GPU
     for (int i = 0; i < Tile::kN / 2; ++i)
       if (!in_place) acc.d[0][i] = -0.0f;
     RONDO_UNROLL_BY(1)
-    for (int part = 0; part < piece.parts; ++part) {
-      if (in_place && part == piece.part) continue;
-      const float* const from = sums_of(piece, part);
+    for (int part = 0; part < unit.parts; ++part) {
+      if (in_place && part == unit.part) continue;
+      const float* const from = sums_of(unit, part);
       RONDO_UNROLL_ON_GPU
       for (int quad = 0; quad < kQuads; ++quad) {
         const auto values = Vec<4>::load(from + quad * 128);

@@ -15,16 +15,16 @@
 
 namespace rondo {
 
-// What a block computes of a tile: part `part` of `parts`. The parts of a tile are in ascending order of k,
-// and part i is computed by block first_block + i.
-struct StreamKPiece {
+// What one block computes of one tile: part `part` of `parts`. The parts of a tile are in ascending order of
+// k, and part i is computed by block first_block + i.
+struct StreamKWorkUnit {
   int64_t tile;    // its number; tile_order.h has its place
   int begin, end;  // k-tiles
   int part, parts;
   int first_block;
 };
 
-// Numbers of blocks, k-tiles and steps have 32 bits: the kernel has few registers for them.
+// Numbers of blocks and k-tiles have 32 bits: the kernel has few registers for them.
 struct StreamK {
   int64_t tiles = 0;        // of the product
   int64_t whole_tiles = 0;  // the first ones, which are not divided
@@ -32,45 +32,47 @@ struct StreamK {
   int blocks = 1;
 
   __host__ __device__ bool divides() const { return whole_tiles < tiles; }
-  // The k-tiles of the divided tiles, counted from tile to tile.
-  __host__ __device__ int steps() const { return static_cast<int>(tiles - whole_tiles) * k_tiles; }
-  // The first step of a block. The first steps() % blocks blocks have one more than the others.
-  __host__ __device__ int first_step(int block) const {
-    const int longer = steps() % blocks;
-    return steps() / blocks * block + (block < longer ? block : longer);
+  // The number of k-tiles of all divided tiles. They are numbered tile after tile.
+  __host__ __device__ int divided_k_tiles() const { return static_cast<int>(tiles - whole_tiles) * k_tiles; }
+  // The first k-tile of a block's range. The first divided_k_tiles() % blocks blocks have one k-tile more
+  // than the others.
+  __host__ __device__ int first_k_tile(int block) const {
+    const int with_extra = divided_k_tiles() % blocks;
+    return divided_k_tiles() / blocks * block + (block < with_extra ? block : with_extra);
   }
-  __host__ __device__ int block_of(int step) const {
-    const int steps_of_block = steps() / blocks, longer = steps() % blocks;
-    const int in_longer = longer * (steps_of_block + 1);
-    return step < in_longer ? step / (steps_of_block + 1) : longer + (step - in_longer) / steps_of_block;
+  __host__ __device__ int block_of(int k_tile) const {
+    const int k_tiles_of_block = divided_k_tiles() / blocks, with_extra = divided_k_tiles() % blocks;
+    const int of_those = with_extra * (k_tiles_of_block + 1);
+    return k_tile < of_those ? k_tile / (k_tiles_of_block + 1)
+                             : with_extra + (k_tile - of_those) / k_tiles_of_block;
   }
   // A bound of the parts of a tile.
-  __host__ __device__ int most_parts() const {
-    const int steps_of_block = steps() / blocks;
-    return steps_of_block == 0 ? k_tiles : 1 + ceil_div(k_tiles - 1, steps_of_block);
+  __host__ __device__ int max_parts() const {
+    const int k_tiles_of_block = divided_k_tiles() / blocks;
+    return k_tiles_of_block == 0 ? k_tiles : 1 + ceil_div(k_tiles - 1, k_tiles_of_block);
   }
 
-  // The i-th of the pieces that a block computes; false if it has fewer.
-  __host__ __device__ __forceinline__ bool find_piece(int block, int64_t i, StreamKPiece* piece) const {
+  // The i-th work unit of a block; false if it has fewer.
+  __host__ __device__ __forceinline__ bool find_work_unit(int block, int64_t i, StreamKWorkUnit* unit) const {
     const int64_t tile = block + i * blocks;
-    *piece = {tile, 0, k_tiles, 0, 1, block};
+    *unit = {tile, 0, k_tiles, 0, 1, block};
     if (tile < whole_tiles) return true;
     if (!divides()) return false;
-    const int from = first_step(block), to = first_step(block + 1);
+    const int from = first_k_tile(block), to = first_k_tile(block + 1);
     const int number = from / k_tiles + static_cast<int>(i - whole_tiles / blocks);
     const int first = number * k_tiles, end = first + k_tiles;
     if (first >= to) return false;
-    piece->tile = whole_tiles + number;
-    piece->begin = from > first ? from - first : 0;
-    piece->end = to < end ? to - first : k_tiles;
-    piece->first_block = block_of(first);
-    piece->part = block - piece->first_block;
-    piece->parts = block_of(end - 1) - piece->first_block + 1;
+    unit->tile = whole_tiles + number;
+    unit->begin = from > first ? from - first : 0;
+    unit->end = to < end ? to - first : k_tiles;
+    unit->first_block = block_of(first);
+    unit->part = block - unit->first_block;
+    unit->parts = block_of(end - 1) - unit->first_block + 1;
     return true;
   }
 };
 
-// blocks > 0. No tile is divided if it would have 2^31 steps or more, which is a k of 10^8.
+// blocks > 0. No tile is divided if it would have 2^31 k-tiles or more, which is a k of 10^8.
 __host__ __device__ inline StreamK stream_k(int64_t tiles, int64_t k_tiles, int blocks) {
   const int64_t rounds = tiles / blocks, whole = rounds > 1 ? (rounds - 1) * blocks : 0;
   const bool divides = tiles % blocks != 0 && k_tiles > 0 && k_tiles <= INT32_MAX / (2 * int64_t{blocks});

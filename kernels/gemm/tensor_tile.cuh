@@ -80,13 +80,13 @@ struct TensorMnMajorRows {
     return k * kStride + outer;
   }
 
-  // As MnMajorRows::copied(). The hardware stores 16 bytes of 8 lanes at a time. If 4 threads copy a row of
-  // floats, these are 2 rows, 8 banks apart. The threads of a row then copy two pairs of chunks, 16 banks
+  // As MnMajorRows::copy_offset(). The hardware stores 16 bytes of 8 lanes at a time. If 4 threads copy a row
+  // of floats, these are 2 rows, 8 banks apart. The threads of a row then copy two pairs of chunks, 16 banks
   // apart, so the 8 lanes cover all banks. If 2 or 4 threads copy a swizzled row, the 8 lanes store to 4 or 2
   // rows. Rows k and k + 1 have the same chunks in the same pair of places, so odd rows are copied 4 chunks
   // ahead (modulo 8).
   template <int V, int kPerRow>
-  static __device__ __forceinline__ int copied(int thread, int k, int step) {
+  static __device__ __forceinline__ int copy_offset(int thread, int k, int step) {
     if constexpr (V == 4 && kPerRow == 4 && !kSwizzled)
       return thread % 2 * 4 + thread / 2 * 16 + step % 2 * 8 + step / 2 * 32;
     if constexpr (V == 8 && (kPerRow == 2 || kPerRow == 4) && kSwizzled && Outer % 64 == 0)

@@ -7,8 +7,8 @@
 #pragma once
 
 #include <rondo/kernels/core/math_mode.h>
-#include <rondo/kernels/core/tile_threads.cuh>
 #include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/core/tile_threads.cuh>
 
 #include <cstdint>
 
@@ -51,7 +51,7 @@ struct KMajorRows {
 //
 // Rows whose length is a multiple of 32 floats begin in the same bank, and get some more floats, because
 // copies store to several rows at once. `Source` is the order of the memory that is copied: 8 floats more
-// suit copied() below, and 4 floats more Transposing (matrix_loaders.cuh).
+// suit copy_offset() below, and 4 floats more Transposing (matrix_loaders.cuh).
 template <class Tile, int Threads, int PerThread, Order Source>
 struct MnMajorRows {
   static constexpr bool kKMajor = false;
@@ -69,7 +69,7 @@ struct MnMajorRows {
   // floats apart in the banks. Two of the 4 threads then copy the values of one reader, a sector of global
   // memory, and the other two those of the reader 4 further, 16 banks away. So the 8 lanes cover all banks.
   template <int V, int kPerRow>
-  static __device__ __forceinline__ int copied(int thread, int /*k*/, int step) {
+  static __device__ __forceinline__ int copy_offset(int thread, int /*k*/, int step) {
     if constexpr (V == 4 && kPerRow == 4 && !Tile::kVectors && Threads % 8 == 0) {
       constexpr int kPairs = 4 * PerThread / 8;  // pairs of copies to the values of 4 readers
       return 8 * (step / kPairs * 2 * kPairs + step % kPairs + thread / 2 * kPairs) + thread % 2 * 4;

@@ -12,8 +12,8 @@ namespace rondo {
 
 // Tiles in one row of tiles share rows of A, those in one column share columns of B. At any time each
 // multiprocessor computes one of about 100 consecutive tiles. They are a band of kBandRows rows of tiles,
-// column after column: with tiles of 128 x 256 about 16 x 8 of them, for which A and B are read least from
-// memory.
+// column after column (Triton's GROUP_SIZE_M): with tiles of 128 x 256 about 16 x 8 of them, for which A and
+// B are read least from memory.
 inline constexpr int kBandRows = 16;
 
 struct TilePosition {

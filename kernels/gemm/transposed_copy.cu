@@ -1,5 +1,5 @@
-// A block transposes a square of a matrix in shared memory, so that the loads and the stores both have adjacent
-// addresses in adjacent lanes.
+// A block transposes a square of a matrix in shared memory, so that the loads and the stores both have
+// adjacent addresses in adjacent lanes.
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/core/size.h>

@@ -9,8 +9,8 @@
 
 namespace rondo {
 
-// to[b * to_batch + j * to_stride + i] = from[b * from_batch + i * from_stride + j], for i < rows, j < cols and
-// b < batch. Strides are in elements.
+// to[b * to_batch + j * to_stride + i] = from[b * from_batch + i * from_stride + j], for i < rows, j < cols
+// and b < batch. Strides are in elements.
 struct TransposedCopy {
   float* to;
   const float* from;

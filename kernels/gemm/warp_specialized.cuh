@@ -1,4 +1,5 @@
-// The two roles of the warps of gemm_tc_06_warp_specialized and the rungs after it.
+// The producer and consumer roles of the warps of gemm_tc_06_warp_specialized and the rungs after it.
+// gemm_persistent_tf32x3.cu adds splitters.
 //
 // Between them is a ring of stages, with two mbarriers for each. `full` completes a phase when the bytes of a
 // k-tile have arrived; `empty` when every consumer warp is done with it.
@@ -137,18 +138,18 @@ __device__ __forceinline__ void consume(WgmmaAccumulators<Tile>& acc, WgmmaShare
                                         PipelineState<Tile::kStages>& state, int64_t k_tiles, int group,
                                         const Release& release) {
   set_zero(acc);
-  int before = -1;
+  int previous_stage = -1;
   for (; k_tiles > 0; --k_tiles) {
     ptx::mbarrier_wait(&shared.full[state.stage], state.parity);
     multiply_k_tile<Tile, OrderA, OrderB>(acc, shared.a[state.stage], shared.b[state.stage], group);
     ptx::wgmma_wait<1>();
-    if (before >= 0) release(before);
-    before = state.stage;
+    if (previous_stage >= 0) release(previous_stage);
+    previous_stage = state.stage;
     state.advance();
   }
   ptx::wgmma_wait<0>();
   fence_accumulators(acc);
-  if (before >= 0) release(before);
+  if (previous_stage >= 0) release(previous_stage);
 }
 template <class Tile, Order OrderA, Order OrderB>
 __device__ __forceinline__ void consume(WgmmaAccumulators<Tile>& acc, WgmmaShared<Tile>& shared,

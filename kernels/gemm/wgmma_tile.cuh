@@ -10,13 +10,13 @@
 // read.
 #pragma once
 
+#include <rondo/kernels/core/tensor_map.h>
+#include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/core/ptx/bulk_copy.cuh>
 #include <rondo/kernels/core/ptx/mbarrier.cuh>
 #include <rondo/kernels/core/ptx/wgmma.cuh>
 #include <rondo/kernels/core/shared.cuh>
-#include <rondo/kernels/core/tensor_map.h>
 #include <rondo/kernels/core/vec.cuh>
-#include <rondo/kernels/gemm/gemm_config.h>
 
 #include <cstdint>
 #include <type_traits>
@@ -113,9 +113,9 @@ struct WgmmaAccumulators {
   float d[Tile::kPanelsM][Tile::kN / 2];
 };
 
-// The compiler moves no access to the accumulators across a call (CUTLASS: warpgroup_fence_operand). Products
-// are asynchronous: it does not know that the registers change until wgmma_wait(). Where it writes a register
-// between two products, ptxas runs all products one after the other, and says so in a note (C7510 to C7515).
+// A compiler fence for the accumulators (CUTLASS: warpgroup_fence_operand). wgmma writes them asynchronously,
+// until wgmma_wait(), which the compiler does not know. If it writes one between two wgmma, ptxas serialises
+// all of them, with a note (C7510 to C7515).
 template <class Tile>
 __device__ __forceinline__ void fence_accumulators([[maybe_unused]] WgmmaAccumulators<Tile>& acc) {
 #ifndef __SIMT__

@@ -60,8 +60,9 @@ class Trace {
               cudaStream_t stream);
 
   // All spans, in the order in which they were opened. Waits only for the ends of the spans; other threads
-  // may capture graphs meanwhile. After a replay of a graph, synchronise its stream first: CUDA does not document
-  // that a wait for an event waits for the graph that records it. Throws the first failure of a scope.
+  // may capture graphs meanwhile. After a replay of a graph, synchronise its stream first: CUDA does not
+  // document that a wait for an event waits for the graph that records it. Throws the first failure of a
+  // scope.
   std::vector<TraceSpan> collect() const;
 
   const std::vector<int>& devices() const { return devices_; }

@@ -1,8 +1,8 @@
 #include <rondo/nn/diagnostics/memory_estimate.h>
 
-#include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/loss/squared_error.h>
+#include <rondo/kernels/runtime/platform.h>
 
 #include <algorithm>
 #include <iomanip>
@@ -56,7 +56,7 @@ MemoryEstimate estimate_training(const Graph& graph, const EstimateOptions& opti
       {"optimizer", options.optimizer.arenas * replica.parameters + options.optimizer.bytes},
       {"layers' states", replica.states},
       {"activations and their gradients", replica.arena},
-      {"sync batch norm", replica.statistics},
+      {"statistics, step counter", replica.statistics},
       {"workspace", replica.workspace},
       {"labels, targets, loss", loss_bytes(options.batch, graph.output().shape.size())},
       {"all-reduce", exchange},

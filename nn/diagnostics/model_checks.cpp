@@ -46,7 +46,7 @@ std::optional<NonfiniteTensor> find_nonfinite_tensor(DataParallel& model, BatchI
     }
     return std::nullopt;
   };
-  return group.keeping_loss_stats([&] {
+  return group.with_saved_loss_stats([&] {
     move_steps(-steps_ago);
     try {
       const std::optional<NonfiniteTensor> found = search();

@@ -81,8 +81,8 @@ class Planner {
         case Kind::recompute:
           forward(step);
           break;
-        case Kind::outside:
-          outside(training);
+        case Kind::loss:
+          loss(training);
           break;
         case Kind::backward:
           backward(step);
@@ -125,7 +125,7 @@ class Planner {
     step.output = write(values_, node.output);
   }
 
-  void outside(bool training) {
+  void loss(bool training) {
     plan_.output = read(values_, output());
     if (training) plan_.output_gradient = write(gradients_, output());
   }

@@ -19,7 +19,7 @@ class PassRunner {
     }
     if (pass.whole_batch > 0) whole_batch_ = pass.whole_batch;
     const std::vector<Step>& steps = replicas[0].plan_.steps;
-    while (steps[outside_].entry.kind != Kind::outside) ++outside_;
+    while (steps[loss_].entry.kind != Kind::loss) ++loss_;
     check_same_schedule();
   }
 
@@ -29,14 +29,14 @@ class PassRunner {
       const DeviceScope scope(replica.device_);
       replica.round_parameters();
     }
-    run(0, outside_, Kind::forward, after_node);
+    run(0, loss_, Kind::forward, after_node);
   }
 
   void backward(const std::function<void(int)>& after_node) {
     const size_t end = replicas_[0].plan_.steps.size();
     if (replicas_[0].plan_.output_gradient == kNowhere)
       throw Error(bad_argument("backward: the memory was planned for evaluation, must be for training"));
-    run(outside_ + 1, end, Kind::backward, after_node);
+    run(loss_ + 1, end, Kind::backward, after_node);
   }
 
  private:
@@ -128,7 +128,7 @@ class PassRunner {
 
   std::span<Replica> replicas_;
   const Pass& pass_;
-  size_t outside_ = 0;
+  size_t loss_ = 0;
   int64_t whole_batch_ = 0;
   std::vector<cudaStream_t> streams_;
 };

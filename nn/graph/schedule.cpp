@@ -51,7 +51,7 @@ std::vector<ScheduleEntry> evaluation_schedule(const Graph& graph) {
   std::vector<ScheduleEntry> schedule;
   for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node)
     schedule.push_back({Kind::forward, node});
-  schedule.push_back({Kind::outside});
+  schedule.push_back({Kind::loss});
   return schedule;
 }
 

@@ -11,16 +11,16 @@ namespace rondo::nn {
 struct ScheduleEntry {
   enum class Kind {
     forward,
-    outside,    // no operation: the caller reads the output and, in training, writes its gradient
+    loss,       // no operation: the caller reads the output and, in training, writes its gradient
     recompute,  // forward again, with the same inputs and the same output
     backward,
   };
-  Kind kind = Kind::outside;
+  Kind kind = Kind::loss;
   int node = -1;
   bool operator==(const ScheduleEntry&) const = default;
 };
 
-// Forward of all operations, then the entry `outside`.
+// Forward of all operations, then the entry `loss`.
 std::vector<ScheduleEntry> evaluation_schedule(const Graph& graph);
 
 // The same, followed by backward of all operations in reverse order.

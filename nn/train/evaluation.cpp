@@ -28,7 +28,7 @@ void forward_in_batches(ReplicaGroup& group, int64_t samples, const World& ranks
 
 template <class Load>
 LossStats evaluate_with(ReplicaGroup& group, int64_t samples, Load load) {
-  return group.keeping_loss_stats([&] {
+  return group.with_saved_loss_stats([&] {
     forward_in_batches(group, samples, group.world(), load,
                        [&](int64_t, int64_t) { group.enqueue_loss(Loss::cross_entropy, false); });
     return group.world().sum(group.clear_loss_stats());

@@ -64,7 +64,7 @@ class ReplicaGroup {
   std::vector<const LossStats*> loss_stats() const;
   // Calls work(), which may use the loss, and restores the loss statistics afterwards. Waits.
   template <class Work>
-  auto keeping_loss_stats(Work work);
+  auto with_saved_loss_stats(Work work);
 
   // With keep_finite: the smallest index in the gradient arena where any replica of this process had a NaN or
   // an infinity; kAllFinite if there was none. Waits.
@@ -105,7 +105,7 @@ void ReplicaGroup::on_each(Work work) {
 }
 
 template <class Work>
-auto ReplicaGroup::keeping_loss_stats(Work work) {
+auto ReplicaGroup::with_saved_loss_stats(Work work) {
   const LossStats before = take_loss_stats();
   const auto restore = [&] {
     clear_loss_stats();

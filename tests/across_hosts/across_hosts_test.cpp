@@ -1,5 +1,5 @@
 // Several processes give the same bits as one process. If a process stops, the error of the others names it.
-#include <rondo/collectives/across_hosts/waiting.h>
+#include <rondo/collectives/across_hosts/wait_tracker.h>
 #include <rondo/tests/across_hosts/launcher.h>
 
 #include <sstream>
@@ -180,28 +180,28 @@ TEST(AcrossHosts, AKilledProcessEndsTheOthers) {
   EXPECT_LT(output.seconds, 15);
 }
 
-void pause_for(Waiting& waiting, std::chrono::milliseconds time) {
-  const auto end = Waiting::Clock::now() + time;
-  while (Waiting::Clock::now() < end) waiting.pause();
+void pause_for(WaitTracker& waiting, std::chrono::milliseconds time) {
+  const auto end = WaitTracker::Clock::now() + time;
+  while (WaitTracker::Clock::now() < end) waiting.pause();
 }
 
-TEST(Waiting, BlamesTheSilentProcess) {
+TEST(WaitTracker, NamesTheUnresponsiveProcess) {
   using std::chrono::milliseconds;
-  Waiting waiting(milliseconds(800));
-  waiting.heard_of(3);
-  EXPECT_EQ(waiting.silent({2, 3}), std::vector<int>{2});
+  WaitTracker waiting(milliseconds(800));
+  waiting.on_keepalive(3);
+  EXPECT_EQ(waiting.unresponsive({2, 3}), std::vector<int>{2});
   pause_for(waiting, milliseconds(300));
-  EXPECT_EQ(waiting.silent({2, 3}), (std::vector<int>{2, 3}));
+  EXPECT_EQ(waiting.unresponsive({2, 3}), (std::vector<int>{2, 3}));
   EXPECT_FALSE(waiting.is_over({2}));
   while (!waiting.is_over({2})) waiting.pause();
-  waiting.heard_of(2);
+  waiting.on_keepalive(2);
   EXPECT_FALSE(waiting.is_over({2})) << "it waits itself";
-  waiting.something_happened();
+  waiting.on_progress();
   EXPECT_FALSE(waiting.is_over({3}));
 }
 
-TEST(Waiting, DoesNotCountTheTimeInWhichTheProcessWasStopped) {
-  Waiting waiting(std::chrono::milliseconds(100));
+TEST(WaitTracker, DoesNotCountTheTimeInWhichTheProcessWasStopped) {
+  WaitTracker waiting(std::chrono::milliseconds(100));
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   waiting.pause();
   EXPECT_FALSE(waiting.is_over({1}));

@@ -1,4 +1,5 @@
-// ForwardingGroup: a process group that forwards all calls to another one, for tests that look at its messages.
+// ForwardingGroup: a process group that forwards all calls to another one, for tests that look at its
+// messages.
 #pragma once
 
 #include <rondo/collectives/across_hosts/process_group.h>

@@ -291,33 +291,33 @@ TEST(StreamK, EveryKTileIsComputedOnce) {
         const StreamK division = stream_k(tiles, k_tiles, blocks);
         ASSERT_EQ(division.divides(), tiles % blocks != 0 && k_tiles > 0);
         ASSERT_LE(tiles - division.whole_tiles, division.divides() ? 2 * blocks - 1 : 0);
-        std::vector<std::vector<StreamKPiece>> of_tiles(static_cast<size_t>(tiles));
-        std::set<int64_t> steps;   // of the divided tiles, of each block
-        std::set<int64_t> wholes;  // tiles that are not divided, of each block
-        std::set<int> begins;      // blocks that have the first of several parts
+        std::vector<std::vector<StreamKWorkUnit>> of_tiles(static_cast<size_t>(tiles));
+        std::set<int64_t> divided;  // k-tiles of divided tiles, of each block
+        std::set<int64_t> wholes;   // tiles that are not divided, of each block
+        std::set<int> begins;       // blocks that have the first of several parts
         for (int block = 0; block < blocks; ++block) {
-          int64_t steps_of_block = 0, whole = 0, later_parts = 0;
-          StreamKPiece piece;
-          for (int64_t i = 0; division.find_piece(block, i, &piece); ++i) {
-            ASSERT_TRUE(piece.tile >= 0 && piece.tile < tiles);
-            ASSERT_EQ(piece.first_block + piece.part, block);
-            of_tiles[static_cast<size_t>(piece.tile)].push_back(piece);
-            (piece.tile < division.whole_tiles ? whole : steps_of_block) +=
-                piece.tile < division.whole_tiles ? 1 : piece.end - piece.begin;
-            if (piece.parts == 1) continue;
+          int64_t k_tiles_of_block = 0, whole = 0, later_parts = 0;
+          StreamKWorkUnit unit;
+          for (int64_t i = 0; division.find_work_unit(block, i, &unit); ++i) {
+            ASSERT_TRUE(unit.tile >= 0 && unit.tile < tiles);
+            ASSERT_EQ(unit.first_block + unit.part, block);
+            of_tiles[static_cast<size_t>(unit.tile)].push_back(unit);
+            (unit.tile < division.whole_tiles ? whole : k_tiles_of_block) +=
+                unit.tile < division.whole_tiles ? 1 : unit.end - unit.begin;
+            if (unit.parts == 1) continue;
             // The room of a block for partial sums: one tile that it begins, and one that others begin.
-            if (piece.part == 0)
+            if (unit.part == 0)
               ASSERT_TRUE(begins.insert(block).second);
             else
               ASSERT_EQ(++later_parts, 1);
           }
-          steps.insert(steps_of_block);
+          divided.insert(k_tiles_of_block);
           wholes.insert(whole);
         }
-        ASSERT_LE(*steps.rbegin() - *steps.begin(), 1);
+        ASSERT_LE(*divided.rbegin() - *divided.begin(), 1);
         ASSERT_LE(*wholes.rbegin() - *wholes.begin(), division.divides() ? 0 : 1);
         int most = 0;
-        for (const std::vector<StreamKPiece>& parts : of_tiles) {
+        for (const std::vector<StreamKWorkUnit>& parts : of_tiles) {
           ASSERT_FALSE(parts.empty());
           int covered = 0;
           for (size_t i = 0; i < parts.size(); ++i) {
@@ -332,7 +332,7 @@ TEST(StreamK, EveryKTileIsComputedOnce) {
           most = std::max(most, static_cast<int>(parts.size()));
         }
         if (division.divides()) {
-          ASSERT_LE(most, division.most_parts());
+          ASSERT_LE(most, division.max_parts());
         }
         ASSERT_LE(most, tiles >= blocks || k_tiles == 0 ? 2 : 2 * tiles >= blocks ? 3 : k_tiles);
       }

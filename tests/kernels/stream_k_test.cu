@@ -33,8 +33,8 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void add_parts_kernel(const Part
   for (int i = 0; i < parts; ++i) {
     const int part = order[i];
     for (int j = 0; j < kSums; ++j) acc.d[0][j] = values[(part * kConsumers + thread) * kSums + j];
-    const StreamKPiece piece = {0, 0, 1, part, parts, 0};
-    if (!partial.add(acc, piece)) continue;
+    const StreamKWorkUnit unit = {0, 0, 1, part, parts, 0};
+    if (!partial.add(acc, unit)) continue;
     for (int j = 0; j < kSums; ++j) sums[thread * kSums + j] = acc.d[0][j];
   }
 }
@@ -108,14 +108,14 @@ class StreamKBits : public testing::Test {
     std::vector<float> all(static_cast<size_t>(kShape.m * kShape.n));
     const StreamK division = stream_k(kTilesM * kTilesN, ceil_div<int64_t>(kShape.k, kK), blocks);
     // A later block has a later part of a tile.
-    StreamKPiece piece;
+    StreamKWorkUnit unit;
     for (int block = 0; block < blocks; ++block)
-      for (int64_t i = 0; division.find_piece(block, i, &piece); ++i) {
-        const TilePosition tile = TileGrid(kTilesM, kTilesN, 1).position(static_cast<int>(piece.tile));
-        const int64_t row = tile.m * kSide, column = tile.n * kSide, k = piece.begin * kK;
+      for (int64_t i = 0; division.find_work_unit(block, i, &unit); ++i) {
+        const TilePosition tile = TileGrid(kTilesM, kTilesN, 1).position(static_cast<int>(unit.tile));
+        const int64_t row = tile.m * kSide, column = tile.n * kSide, k = unit.begin * kK;
         GemmArgumentsOf<T, float> g = arguments();
         g.m = std::min(kSide, g.m - row), g.n = std::min(kSide, g.n - column);
-        g.k = std::min(g.k, piece.end * kK) - k;
+        g.k = std::min(g.k, unit.end * kK) - k;
         g.a += row * g.a_stride + k, g.b += column * g.b_stride + k;
         g.c += row * g.c_stride + column;
         EXPECT_TRUE(ok(launch_gemm_persistent("part", kTile, g, {}, {}, stream)));
@@ -123,7 +123,7 @@ class StreamKBits : public testing::Test {
         for (int64_t r = row; r < row + g.m; ++r)
           for (int64_t j = column; j < column + g.n; ++j) {
             const auto at = static_cast<size_t>(r * kShape.n + j);
-            all[at] = piece.part == 0 ? part[at] : all[at] + part[at];
+            all[at] = unit.part == 0 ? part[at] : all[at] + part[at];
           }
       }
     return all;

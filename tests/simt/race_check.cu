@@ -132,7 +132,8 @@ __device__ bool runs_first(int* arrivals) {
   return shared<int>(0) % gridDim.x == 0;
 }
 
-// The second block looks at a counter before it reads what the first one wrote: at its counter, or at another.
+// The second block looks at a counter before it reads what the first one wrote: at its counter, or at
+// another.
 __global__ void looks_at(int counter, int* words, int* arrivals) {
   if (runs_first(arrivals)) {
     words[0] = 1;                                                // looks_at: write

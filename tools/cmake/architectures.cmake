@@ -22,8 +22,8 @@ macro(rondo_default_architectures)
 endmacro()
 
 # Compiles for 90a wherever CMAKE_CUDA_ARCHITECTURES, however it was given, has 90: wgmma and setmaxnreg exist
-# only there. Its binaries run on the same GPUs, those of compute capability 9.0. Its PTX does not run on later
-# ones, so the PTX stays that of 90. Call after enable_language(CUDA), which finds what `native` is.
+# only there. Its binaries run on the same GPUs, those of compute capability 9.0. Its PTX does not run on
+# later ones, so the PTX stays that of 90. Call after enable_language(CUDA), which finds what `native` is.
 #
 # Sets RONDO_SM90A: whether the build has these instructions.
 macro(rondo_use_sm90a)

@@ -1,6 +1,6 @@
-# The standard headers, precompiled: reading them takes a third of the time of compiling a small file, or more.
-# Files include what they use all the same: tests/structure compiles each header without this one, and so do
-# builds with CMAKE_DISABLE_PRECOMPILE_HEADERS=ON.
+# The standard headers, precompiled: reading them takes a third of the time of compiling a small file, or
+# more. Files include what they use all the same: tests/structure compiles each header without this one, and
+# so do builds with CMAKE_DISABLE_PRECOMPILE_HEADERS=ON.
 #
 # They are compiled once for all targets, and once for all tests, with GoogleTest's. The compilers refuse them
 # for a file with other flags, except the level of -O; such a file needs SKIP_PRECOMPILE_HEADERS.

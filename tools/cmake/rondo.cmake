@@ -87,12 +87,12 @@ function(rondo_together target name)
   target_sources(${target} PRIVATE ${together})
 endfunction()
 
-# rondo_target(NAME [COMPILE_FAST [EXCEPT FILE...]] [FAST_KERNELS] [PRECOMPILED HEADERS]): sets the options of a
-# target. Compiles its .cu files with nvcc, or as C++ for the CPU executor. COMPILE_FAST: compiles its .cpp files
-# with -O1 in Release builds, for code that takes longer to compile than to run. EXCEPT: files with loops that
-# take time, which keep -O3. FAST_KERNELS: compiles its .cu files so, too, for the executor, except where kernels
-# are observed: the optimiser decides what they read. PRECOMPILED: headers of rondo_precompile(), instead of the
-# standard ones.
+# rondo_target(NAME [COMPILE_FAST [EXCEPT FILE...]] [FAST_KERNELS] [PRECOMPILED HEADERS]): sets the options of
+# a target. Compiles its .cu files with nvcc, or as C++ for the CPU executor. COMPILE_FAST: compiles its .cpp
+# files with -O1 in Release builds, for code that takes longer to compile than to run. EXCEPT: files with
+# loops that take time, which keep -O3. FAST_KERNELS: compiles its .cu files so, too, for the executor, except
+# where kernels are observed: the optimiser decides what they read. PRECOMPILED: headers of
+# rondo_precompile(), instead of the standard ones.
 function(rondo_target name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "COMPILE_FAST;FAST_KERNELS" PRECOMPILED EXCEPT)
   if(NOT arg_PRECOMPILED)

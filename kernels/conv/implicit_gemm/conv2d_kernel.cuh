@@ -143,7 +143,7 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
   TileTaps taps = tile_taps(rows, from_channels, row0, min(row0 + Tile::kM, rows.count()) - 1);
   const KRange part =
       part_of_k(rows.h.taps * rows.w.taps * from_channels, 64, static_cast<int>(blockIdx.y), gridDim.y);
-  taps.walk.take(part.begin, part.end, rows.w.taps);
+  taps.walk.restrict_to(part.begin, part.end, rows.w.taps);
   const GatherSource<typename Tile::Element> source = {p.from, from_channels, rows.h, rows.w, p.from_width};
   const FilterSource<typename Tile::Element> filter = {p.filter,       g.k,    g.s,   g.c, g.patch,
                                                        p.filter_width, rows.h, rows.w};

@@ -72,7 +72,7 @@ __device__ ConvWork<Rows> conv_work(const WgmmaConvParameters<typename Tile::Ele
   work.walk = TapWalk(p.rows.taps_h(h, work.origin), p.rows.taps_w(w, work.origin), channel_tiles);
   if (p.parts > 1) {
     const KRange range = part_of_k(h.taps * w.taps * channel_tiles, 1, part, p.parts);
-    work.walk.take(range.begin, range.end, w.taps);
+    work.walk.restrict_to(range.begin, range.end, w.taps);
   }
   return work;
 }

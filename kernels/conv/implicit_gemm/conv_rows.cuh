@@ -15,7 +15,7 @@
 // its pixels. At the end of an axis, a part of the box may be outside.
 //
 // Im2colRows: pixels that follow each other in a row of the image, its next row, the next image. Only the
-// last tile has rows that are none. Every tile visits all taps. It needs an operation of one phase.
+// last tile may have unused rows. Every tile visits all taps. It needs an operation of one phase.
 #pragma once
 
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>

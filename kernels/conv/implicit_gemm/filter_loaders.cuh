@@ -176,7 +176,7 @@ class BackwardFilterLoader {
     // By 4, the tf32x3 tile of 128 x 128 spills registers on 12.0.
     RONDO_UNROLL_BY(2)
     for (int step = 0; step * kPerRow * V < Tile::kN; ++step) {
-      const int column = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, k, step);
+      const int column = KTile::template copy_offset<V, kPerRow>(threadIdx.x % kPerRow, k, step);
       if (column < Tile::kN)
         ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, column), from + column,
                                            inside && column < columns);

@@ -74,14 +74,14 @@ class PatchLoader {
     if (g.pad_h == 0 && g.pad_w == 0) {  // every tap is inside the image
       RONDO_UNROLL_BY(4)
       for (int step = 0; step * kPerRow * V < Tile::kM; ++step) {
-        const int row = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, k, step);
+        const int row = KTile::template copy_offset<V, kPerRow>(threadIdx.x % kPerRow, k, step);
         if (row < Tile::kM)
           ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, row), pixel + taps[row].offset, inside);
       }
       return;
     }
     for (int step = 0; step * kPerRow * V < Tile::kM; ++step) {
-      const int row = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, k, step);
+      const int row = KTile::template copy_offset<V, kPerRow>(threadIdx.x % kPerRow, k, step);
       if (row >= Tile::kM) break;
       const PatchTap& tap = taps[row];
       const bool visible = static_cast<unsigned>(y + tap.y) < static_cast<unsigned>(g.h) &&

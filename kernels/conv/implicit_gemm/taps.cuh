@@ -109,11 +109,11 @@ class TapWalk {
   __device__ __forceinline__ TapWalk(const TapRange& r, const TapRange& s, int channels)
       : r_(r), s_(s), channels_(channels), length_(r.count * s.count * channels) {}
 
-  // Takes the part [begin, end) of a walk over all taps, `taps_w` in a row, without the taps that this walk
-  // leaves out. So the terms of a part do not depend on the tile.
-  __device__ __forceinline__ void take(int begin, int end, int taps_w) {
-    const int to = own(end, taps_w);
-    begin_ = own(begin, taps_w);
+  // Restricts the walk to part [begin, end) of a walk over all taps, `taps_w` in a row. So the terms of a
+  // part do not depend on the tile.
+  __device__ __forceinline__ void restrict_to(int begin, int end, int taps_w) {
+    const int to = positions_before(end, taps_w);
+    begin_ = positions_before(begin, taps_w);
     length_ = to - begin_;
   }
 
@@ -139,7 +139,7 @@ class TapWalk {
 
  private:
   // The number of positions of this walk before position k of a walk over all taps.
-  __device__ __forceinline__ int own(int k, int taps_w) const {
+  __device__ __forceinline__ int positions_before(int k, int taps_w) const {
     if (k == 0) return 0;
     const int r = k / channels_ / taps_w - r_.begin, s = k / channels_ % taps_w - s_.begin;
     const int row = s_.count * channels_;

@@ -69,7 +69,7 @@ Status launch_conv2d_wgmma(const char* name, ConvOperation operation, WgmmaConvT
 // Number of moment records that the forward kernel writes: one per 16 rows of its tiles.
 int64_t wgmma_moment_parts(const ConvGeometry& geometry, WgmmaConvPixels pixels);
 
-// With several slices, `workspace` has room for them (partials_bytes()), and their sum is dw.
+// With `splits` > 1, `workspace` has room for the parts (partials_bytes()), and their sum is dw.
 template <class T>
 Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, WgmmaConvPixels pixels, float* dw,
                                     const T* dy, const T* x, const ConvGeometry& geometry, int64_t splits,

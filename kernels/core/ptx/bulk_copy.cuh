@@ -1,21 +1,26 @@
 // cp.async.bulk: copies between global and shared memory that one thread issues. Needs sm_90.
 //
-//   bulk_load(to_shared, from, bytes, barrier)   complete `bytes` bytes of the phase of an mbarrier.
-//   tma_load(to_shared, map, at, barrier)        The box of a tensor map (tensor_map.h) at position `at`,
-//                                                innermost dimension first: elements outside of the tensor
-//                                                are zeros, and their bytes count.
+//   bulk_load(to_shared, from, bytes, barrier)
+//       Copies `bytes` bytes to shared memory and completes as many in the current phase of an mbarrier.
+//   tma_load(to_shared, map, at, barrier)
+//       Copies the box of a tensor map (tensor_map.h) at position `at`, innermost dimension first. Elements
+//       outside the tensor become 0. All bytes of the box count for the mbarrier.
 //   tma_load_im2col(to_shared, map, at, offset, barrier)
-//                                                The column of a map of im2col mode: the channels from
-//                                                at[0] on of the pixels that follow the filter's base, of
-//                                                image at[rank - 1]; each of them `offset` further, which
-//                                                is that of a tap, innermost dimension first.
-//   bulk_store(to, from_shared, bytes)           belong to the thread's current group of stores. Elements
-//   tma_store(map, at, from_shared)              outside of the tensor are not stored.
-//   bulk_commit()                                closes the group.
-//   bulk_wait_read<N>()                          until all but the newest N groups have read shared memory:
-//                                                it may be overwritten, or its thread may exit.
-//   bulk_wait<N>()                               until all but the newest N groups are written.
-//   prefetch(map)                                loads the map to the cache.
+//       Copies a column of a map in im2col mode: channels from at[0] on, of consecutive pixels from the
+//       filter's base on, in image at[rank - 1]. Each pixel is moved by `offset`, the position of a tap,
+//       innermost dimension first.
+//   bulk_store(to, from_shared, bytes), tma_store(map, at, from_shared)
+//       Copy from shared memory, in the thread's current group. tma_store does not store elements outside the
+//       tensor.
+//   bulk_commit()
+//       Closes the thread's current group.
+//   bulk_wait_read<N>()
+//       Waits until all but the newest N groups have read shared memory: it may be overwritten, or the thread
+//       may exit.
+//   bulk_wait<N>()
+//       Waits until all but the newest N groups have written global memory.
+//   prefetch(map)
+//       Loads the map into the cache.
 //
 // Addresses and sizes are multiples of 16, those of boxes in shared memory multiples of 128. With a swizzle,
 // a box begins at a multiple of its period if the reader computes the swizzle from offsets in the box: 256,

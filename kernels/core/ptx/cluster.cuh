@@ -10,9 +10,9 @@
 //   cluster_map(p, rank)             the address in the shared memory of block `rank` that corresponds to p.
 //   cluster_arrive_at(barrier, rank)           mbarrier_arrive() at the barrier of block `rank` that
 //                                              corresponds to `barrier`.
-//   cluster_arrive_at_relaxed(barrier, rank)   the same, and orders no memory: for what asynchronous products
-//                                              have read before they were waited for. The other one is a
-//                                              fence of the whole GPU in the machine code.
+//   cluster_arrive_at_relaxed(barrier, rank)   the same, without ordering memory. It releases operands of
+//                                              wgmma that has been waited for. The ordered arrive compiles to
+//                                              a fence of the whole GPU.
 //   cluster_mbarrier_wait(barrier, parity)     mbarrier_wait() for a phase in which threads of other blocks
 //                                              arrive, and what they wrote before is visible.
 //   bulk_load_multicast(to, from, bytes, barrier, ranks)   bulk_load() and tma_load() (bulk_copy.cuh) to

@@ -31,7 +31,7 @@ class ArenaModel {
           expect(step.entry.node == next++, "an operation out of order");
           forward(step);
           break;
-        case Kind::outside:
+        case Kind::loss:
           expect(next == nodes, "the result is read before the last operation");
           expect_there(plan_.output, value(result), "the result");
           write(plan_.output_gradient, gradient(result), "the result's gradient");

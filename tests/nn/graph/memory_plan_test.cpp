@@ -99,7 +99,7 @@ MemoryPlan without_reuse(const Graph& graph, int64_t batch, const PlanOptions& o
   const auto write = [&](std::map<int, int64_t>& places, int value) { return places[value] = fresh(value); };
   plan.input = write(values, 0);
   for (Step& step : plan.steps) {
-    if (step.entry.kind == ScheduleEntry::Kind::outside) {
+    if (step.entry.kind == ScheduleEntry::Kind::loss) {
       const int output = graph.resolved(graph.output().id);
       plan.output = values.at(output);
       plan.output_gradient = write(gradients, output);

@@ -157,7 +157,7 @@ TEST(Recompute, RunsOnlyWhatIsNeededAgain) {
   const std::vector<ScheduleEntry> schedule = training_schedule(graph, 4);
   std::vector<ScheduleEntry> want;
   for (int node = 0; node < 10; ++node) want.push_back({Kind::forward, node});
-  want.push_back({Kind::outside, -1});
+  want.push_back({Kind::loss, -1});
   for (int node : {9, 8}) want.push_back({Kind::backward, node});
   for (int node : {4, 5, 6}) want.push_back({Kind::recompute, node});
   for (int node : {7, 6, 5, 4}) want.push_back({Kind::backward, node});

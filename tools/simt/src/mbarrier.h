@@ -19,8 +19,8 @@ struct MbarrierState {
 };
 static_assert(sizeof(MbarrierState) == 8);
 
-// Issues a copy of load.bytes bytes that completes on `barrier` of block `at`: now, or in late mode when a wait
-// succeeds.
+// Issues a copy of load.bytes bytes that completes on `barrier` of block `at`: now, or in late mode when a
+// wait succeeds.
 void issue_load(Block& at, void* barrier, const BulkLoad& load, const char* instruction);
 
 }  // namespace simt

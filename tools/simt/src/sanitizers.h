@@ -58,8 +58,8 @@ inline void tsan_read(const void* memory, size_t bytes) {
 }
 inline void tsan_write(void* memory, size_t bytes) { __tsan_write_range(memory, bytes); }
 
-// Memory that is allocated, written or freed in this scope belongs to the executor and is not checked, nor what
-// the scope accesses for other threads. It must not contain a switch of fibers. Only in files without
+// Memory that is allocated, written or freed in this scope belongs to the executor and is not checked, nor
+// what the scope accesses for other threads. It must not contain a switch of fibers. Only in files without
 // instrumentation.
 struct TsanIgnore {
   TsanIgnore() {

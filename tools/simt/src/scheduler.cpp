@@ -19,9 +19,9 @@ constexpr int kSpins = 100;
 constexpr int64_t kLazyLimit = 4096;
 // How long the seeded order waits for a host function.
 constexpr std::chrono::milliseconds kHostFunctionTime{20};
-// A host that has called nothing for this long waits for something else, such as a message of another process.
-// With a seed, a worker then runs the tasks.
-constexpr std::chrono::milliseconds kHostAway{200};
+// A host that has called nothing for this long waits for something else, such as a message of another
+// process. With a seed, a worker then runs the tasks.
+constexpr std::chrono::milliseconds kHostIdle{200};
 
 void relax() {
 #if defined(__x86_64__)
@@ -159,7 +159,7 @@ void Scheduler::pop_front() {
 TaskPtr Scheduler::take(std::unique_lock<std::mutex>& lock) {
   while (!stopping_) {
     if (seeded_) {
-      draw_for_absent_host(lock);
+      draw_for_idle_host(lock);
       continue;
     }
     if (!ready_.empty()) return join_front();
@@ -176,12 +176,13 @@ TaskPtr Scheduler::take(std::unique_lock<std::mutex>& lock) {
   return nullptr;
 }
 
-// GPUs run their work also if the host makes no CUDA call. A host that waits for the result in another way would
-// otherwise wait forever.
-void Scheduler::draw_for_absent_host(std::unique_lock<std::mutex>& lock) {
-  if (std::chrono::steady_clock::now() - host_called_ >= kHostAway && !drawing_ && run_one_drawn(lock)) return;
+// GPUs run their work also if the host makes no CUDA call. A host that waits for the result in another way
+// would otherwise wait forever.
+void Scheduler::draw_for_idle_host(std::unique_lock<std::mutex>& lock) {
+  if (std::chrono::steady_clock::now() - host_called_ >= kHostIdle && !drawing_ && run_one_drawn(lock))
+    return;
   ++sleeping_;
-  work_arrived_.wait_for(lock, kHostAway);
+  work_arrived_.wait_for(lock, kHostIdle);
   --sleeping_;
 }
 

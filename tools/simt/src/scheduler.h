@@ -82,7 +82,7 @@ class Scheduler {
   void hand_over(const TaskPtr& host_function);
   void call_drawn(std::unique_lock<std::mutex>& lock, const TaskPtr& host_function);
   TaskPtr take(std::unique_lock<std::mutex>& lock);
-  void draw_for_absent_host(std::unique_lock<std::mutex>& lock);
+  void draw_for_idle_host(std::unique_lock<std::mutex>& lock);
   TaskPtr join_front();
   void pop_front();
   bool help(std::unique_lock<std::mutex>& lock);
@@ -117,7 +117,7 @@ class Scheduler {
 
   std::atomic<bool> seeded_{false};
   std::mt19937_64 random_;
-  bool drawing_ = false;  // a thread runs a drawn task
+  bool drawing_ = false;                               // a thread runs a drawn task
   std::chrono::steady_clock::time_point host_called_;  // the last submission or wait, with a seed
 };
 

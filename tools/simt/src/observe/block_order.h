@@ -31,15 +31,15 @@ class BlockOrder {
   };
   using LaneSteps = std::array<uint32_t, 32>;
 
-  // Numbers of fences (fence_order.h). All up to `known` happen before what the thread does now. An atomic
-  // passes on the last fence before it, `made`, by a thread of the block. Another atomic on the same address
-  // sees it, and with a fence before or after that atomic it is known.
+  // Numbers of fences (fence_order.h). All up to `acquired` happen before what the thread does now. An atomic
+  // publishes the last fence before it, `own`, by a thread of the block. Another atomic on the same address
+  // observes it. With a fence before or after that atomic it is acquired.
   struct Fences {
-    uint64_t made = 0, seen = 0, known = 0;
+    uint64_t own = 0, observed = 0, acquired = 0;
     void add(const Fences& other) {
-      made = std::max(made, other.made);
-      seen = std::max(seen, other.seen);
-      known = std::max(known, other.known);
+      own = std::max(own, other.own);
+      observed = std::max(observed, other.observed);
+      acquired = std::max(acquired, other.acquired);
     }
   };
 
@@ -110,23 +110,23 @@ class BlockOrder {
   // A fence with this number.
   void fence(unsigned thread, uint64_t number) {
     Fences& fences = threads_[thread].fences;
-    fences.made = number;
-    fences.known = std::max(fences.known, fences.seen);
+    fences.own = number;
+    fences.acquired = std::max(fences.acquired, fences.observed);
     ++threads_[thread].step;
     any_fence_ = true;
   }
-  // An atomic at an address that has passed on the fences up to `passed`, as one that reads or writes or both.
-  // Returns what the address passes on now.
+  // An atomic at an address that has passed on the fences up to `passed`, as one that reads or writes or
+  // both. Returns what the address passes on now.
   uint64_t atomic(unsigned thread, uint64_t passed, bool reads, bool writes) {
     Fences& fences = threads_[thread].fences;
-    if (reads) fences.seen = std::max(fences.seen, passed);
+    if (reads) fences.observed = std::max(fences.observed, passed);
     any_fence_ = any_fence_ || passed != 0;
-    if (fences.made == 0) return passed;
-    fences.known = std::max(fences.known, fences.seen);
-    return writes ? std::max({passed, fences.made, fences.known}) : passed;
+    if (fences.own == 0) return passed;
+    fences.acquired = std::max(fences.acquired, fences.observed);
+    return writes ? std::max({passed, fences.own, fences.acquired}) : passed;
   }
   // The last fence that happens before what `thread` does now; 0: none.
-  uint64_t last_fence(unsigned thread) const { return threads_[thread].fences.known; }
+  uint64_t last_fence(unsigned thread) const { return threads_[thread].fences.acquired; }
   const LaneSteps& known(unsigned thread) const { return known_[thread]; }
 
   void init_mbarrier(const void* address) { mbarriers_.init(address); }

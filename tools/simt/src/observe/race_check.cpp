@@ -97,17 +97,17 @@ void RaceCheck::fence(unsigned thread, bool for_all_blocks) {
 
 Cell RaceCheck::cell(unsigned thread, const Access& access) const {
   const BlockOrder::Time now = threads_.now(thread);
-  Cell me;
-  me.operation = operation_->number;
-  me.block = block_;
-  me.barrier = now.barrier;
-  me.step = now.step;
-  me.place = packed(access.place);
-  me.thread = static_cast<uint16_t>(thread);
-  me.bytes = static_cast<uint8_t>(access.bytes);
-  me.kind = static_cast<uint8_t>(access.kind);
-  if (access.atomic) me.flags = Cell::kAtomic;
-  return me;
+  Cell current;
+  current.operation = operation_->number;
+  current.block = block_;
+  current.barrier = now.barrier;
+  current.step = now.step;
+  current.place = packed(access.place);
+  current.thread = static_cast<uint16_t>(thread);
+  current.bytes = static_cast<uint8_t>(access.bytes);
+  current.kind = static_cast<uint8_t>(access.kind);
+  if (access.atomic) current.flags = Cell::kAtomic;
+  return current;
 }
 
 void RaceCheck::access(unsigned thread, const Access& access) {
@@ -118,41 +118,41 @@ void RaceCheck::access(unsigned thread, const Access& access) {
     passed =
         threads_.atomic(thread, passed, access.kind != AccessKind::store, access.kind != AccessKind::load);
   }
-  Cell me = cell(thread, access);
+  Cell current = cell(thread, access);
   if (access.space == AccessSpace::global) {
-    visit_global(access.address, access.bytes, [&](const Target& target) { this->access(target, me); });
+    visit_global(access.address, access.bytes, [&](const Target& target) { this->access(target, current); });
     return;
   }
   if (access.kind == AccessKind::async_copy_store) {
-    me.flags = Cell::kAsync;
-    me.barrier = threads_.copies(thread).open();
+    current.flags = Cell::kAsync;
+    current.barrier = threads_.copies(thread).open();
   }
   visit_shared(access.address - shared_begin_, access.bytes,
-               [&](const Target& target) { this->access(target, me); });
+               [&](const Target& target) { this->access(target, current); });
 }
 
 void RaceCheck::bulk_access(unsigned, const Access& access, const BulkCopy& copy) {
-  Cell me = cell(copy.thread, access);
+  Cell current = cell(copy.thread, access);
   if (access.space == AccessSpace::global) {
-    me.kind = static_cast<uint8_t>(AccessKind::bulk_copy_load);
-    visit_global(access.address, copy.bytes, [&](const Target& target) { this->access(target, me); });
+    current.kind = static_cast<uint8_t>(AccessKind::bulk_copy_load);
+    visit_global(access.address, copy.bytes, [&](const Target& target) { this->access(target, current); });
     return;
   }
-  me.kind = static_cast<uint8_t>(AccessKind::bulk_copy_store);
+  current.kind = static_cast<uint8_t>(AccessKind::bulk_copy_store);
   if (!threads_.mbarriers().has(copy.mbarrier)) return;  // not initialized: a fault follows
-  me.flags = Cell::kAsync;
-  me.barrier = threads_.mbarriers().index_of(copy.mbarrier);
-  me.step = threads_.mbarriers().phase_of_copy(me.barrier);
+  current.flags = Cell::kAsync;
+  current.barrier = threads_.mbarriers().index_of(copy.mbarrier);
+  current.step = threads_.mbarriers().phase_of_copy(current.barrier);
   visit_shared(access.address - shared_begin_, access.bytes,
-               [&](const Target& target) { this->access(target, me); });
+               [&](const Target& target) { this->access(target, current); });
 }
 
 void RaceCheck::product_reads(unsigned leader, const Access& access) {
-  Cell me = cell(leader, access);
-  me.flags = Cell::kAsync;
-  me.barrier = threads_.products(leader).open();
+  Cell current = cell(leader, access);
+  current.flags = Cell::kAsync;
+  current.barrier = threads_.products(leader).open();
   visit_shared(access.address - shared_begin_, access.bytes,
-               [&](const Target& target) { this->access(target, me); });
+               [&](const Target& target) { this->access(target, current); });
 }
 
 void RaceCheck::product_updates(unsigned thread, const Access& access, size_t bytes) {
@@ -167,9 +167,9 @@ void RaceCheck::local_access(unsigned thread, const Access& access) {
   if (own == accumulators_.end()) return;
   for (const Accumulators& a : own->second) {
     if (access.address + access.bytes <= a.begin || a.begin + a.bytes <= access.address) continue;
-    const Cell me = cell(thread, access);
+    const Cell current = cell(thread, access);
     const Findings::Key key = {Problem::unfinished_copy, AccessSpace::registers, place_of(a.product),
-                               place_of(me)};
+                               place_of(current)};
     return findings_.add(key, [&] {
       Finding finding;
       finding.problem = key.problem;
@@ -177,7 +177,7 @@ void RaceCheck::local_access(unsigned thread, const Access& access) {
       finding.offset = (std::max(access.address, a.begin) - a.begin) / sizeof(float);
       finding.earlier = describe(a.product);
       finding.earlier->kind = AccessKind::product_update;
-      finding.access = describe(me);
+      finding.access = describe(current);
       finding.text =
           simt::text(finding, "accumulator register " + std::to_string(finding.offset), Relation::same_warp);
       return finding;
@@ -245,41 +245,41 @@ bool RaceCheck::is_poison(const Target& target) const {
   return std::all_of(byte, byte + bytes, [](unsigned char value) { return value == 0xFF; });
 }
 
-void RaceCheck::access(const Target& target, const Cell& me) {
-  const auto kind = static_cast<AccessKind>(me.kind);
+void RaceCheck::access(const Target& target, const Cell& current) {
+  const auto kind = static_cast<AccessKind>(current.kind);
   const bool defined = (target.unit.write.flags & Cell::kDefined) != 0;
   const bool reads = is_read(kind) || kind == AccessKind::atomic;
-  if (reads && !defined && is_poison(target)) found(Problem::unwritten_read, nullptr, target, me);
-  if (me.flags & Cell::kAtomic)
-    update(target, me);
+  if (reads && !defined && is_poison(target)) found(Problem::unwritten_read, nullptr, target, current);
+  if (current.flags & Cell::kAtomic)
+    update(target, current);
   else if (reads)
-    read(target, me);
+    read(target, current);
   else
-    write(target, me);
+    write(target, current);
 }
 
-void RaceCheck::read(const Target& target, const Cell& me) {
-  if (target.unit.write.flags & Cell::kWriter) compare(target.unit.write, target, me);
+void RaceCheck::read(const Target& target, const Cell& current) {
+  if (target.unit.write.flags & Cell::kWriter) compare(target.unit.write, target, current);
   for_reads(target, [&](const Cell& read) {
-    if (read.flags & Cell::kAtomic) compare(read, target, me);
+    if (read.flags & Cell::kAtomic) compare(read, target, current);
   });
-  remember(target, me);
+  remember(target, current);
 }
 
-void RaceCheck::update(const Target& target, const Cell& me) {
-  if (target.unit.write.flags & Cell::kWriter) compare(target.unit.write, target, me);
-  for_reads(target, [&](const Cell& read) { compare(read, target, me); });
-  remember(target, me);
-  if (static_cast<AccessKind>(me.kind) != AccessKind::load) target.unit.write.flags |= Cell::kDefined;
+void RaceCheck::update(const Target& target, const Cell& current) {
+  if (target.unit.write.flags & Cell::kWriter) compare(target.unit.write, target, current);
+  for_reads(target, [&](const Cell& read) { compare(read, target, current); });
+  remember(target, current);
+  if (static_cast<AccessKind>(current.kind) != AccessKind::load) target.unit.write.flags |= Cell::kDefined;
 }
 
-void RaceCheck::write(const Target& target, const Cell& me, bool defined) {
+void RaceCheck::write(const Target& target, const Cell& current, bool defined) {
   Unit& unit = target.unit;
-  if (unit.write.flags & Cell::kWriter) compare(unit.write, target, me);
-  for_reads(target, [&](const Cell& read) { compare(read, target, me); });
+  if (unit.write.flags & Cell::kWriter) compare(unit.write, target, current);
+  for_reads(target, [&](const Cell& read) { compare(read, target, current); });
   for (Cell& read : unit.reads) read.operation = 0;
-  unit.write = me;
-  unit.write.flags = me.flags | Cell::kWriter;
+  unit.write = current;
+  unit.write.flags = current.flags | Cell::kWriter;
   if (defined) unit.write.flags |= Cell::kDefined;
 }
 
@@ -296,8 +296,8 @@ void RaceCheck::for_reads(const Target& target, F f) {
 // threads of a block. An mbarrier orders those that arrive, so in a block with mbarriers all reads are kept.
 // An atomic replaces any other one, because atomics on one address have an order; so the thread of the newest
 // may access the address plainly, as the last block does that resets the counter of blocks.
-void RaceCheck::remember(const Target& target, const Cell& me) {
-  const int atomic = me.flags & Cell::kAtomic;
+void RaceCheck::remember(const Target& target, const Cell& current) {
+  const int atomic = current.flags & Cell::kAtomic;
   // Where the order of two threads does not follow from barriers alone, each read needs its own comparison.
   const bool two_are_enough = !(target.space == AccessSpace::shared && threads_.mbarriers().any()) &&
                               !(in_kernel_ && launch_->fences.any());
@@ -306,8 +306,9 @@ void RaceCheck::remember(const Target& target, const Cell& me) {
     if (read.operation == 0) return true;
     if ((read.flags & Cell::kAtomic) != atomic) return false;
     const bool same_warpgroup = read.kind == static_cast<uint8_t>(AccessKind::product_load) &&
-                                read.kind == me.kind && read.thread == me.thread;  // ends before `me`
-    return atomic || same_warpgroup || ordered(read, me);
+                                read.kind == current.kind &&
+                                read.thread == current.thread;  // ends before `current`
+    return atomic || same_warpgroup || ordered(read, current);
   };
   auto& [first, second] = target.unit.reads;
   const bool replaces_first = replaced(first), replaces_second = replaced(second);
@@ -317,15 +318,16 @@ void RaceCheck::remember(const Target& target, const Cell& me) {
     std::erase_if(*more, replaced);
   }
   if (replaces_first) {
-    first = me;
+    first = current;
     if (replaces_second) second.operation = 0;
   } else if (replaces_second) {
-    second = me;
+    second = current;
   } else if (two_are_enough && !atomic && plain(second) &&
-             (second.operation == me.operation || (plain(first) && second.operation == first.operation))) {
-    second = me;
-  } else if (two_are_enough && !atomic && plain(first) && first.operation == me.operation) {
-    first = me;
+             (second.operation == current.operation ||
+              (plain(first) && second.operation == first.operation))) {
+    second = current;
+  } else if (two_are_enough && !atomic && plain(first) && first.operation == current.operation) {
+    first = current;
   } else {
     if (!more) {
       more = &target.page.more_reads[target.index];
@@ -333,24 +335,25 @@ void RaceCheck::remember(const Target& target, const Cell& me) {
       target.unit.write.flags |= Cell::kMoreReads;
     }
     if (two_are_enough)
-      std::erase_if(
-          *more, [&](const Cell& read) { return plain(read) && !atomic && read.operation == me.operation; });
-    more->push_back(me);
+      std::erase_if(*more, [&](const Cell& read) {
+        return plain(read) && !atomic && read.operation == current.operation;
+      });
+    more->push_back(current);
   }
 }
 
-// `first` and `me` access the same memory, and one of them writes.
-void RaceCheck::compare(const Cell& first, const Target& target, const Cell& me) {
+// `first` and `current` access the same memory, and one of them writes.
+void RaceCheck::compare(const Cell& first, const Target& target, const Cell& current) {
   if (first.flags & Cell::kAsync) {
-    if (!finished(first, me.thread)) return found(Problem::unfinished_copy, &first, target, me);
-  } else if (first.flags & me.flags & Cell::kAtomic) {
+    if (!finished(first, current.thread)) return found(Problem::unfinished_copy, &first, target, current);
+  } else if (first.flags & current.flags & Cell::kAtomic) {
     return;
   }
-  if (!ordered(first, me)) found(Problem::race, &first, target, me);
+  if (!ordered(first, current)) found(Problem::race, &first, target, current);
 }
 
-bool RaceCheck::ordered(const Cell& first, const Cell& me) const {
-  if (first.operation != me.operation) {
+bool RaceCheck::ordered(const Cell& first, const Cell& current) const {
+  if (first.operation != current.operation) {
     if (first.operation != asked_) {
       asked_ = first.operation;
       answer_ = order_.happens_before(first.operation, operation_->before);
@@ -359,16 +362,17 @@ bool RaceCheck::ordered(const Cell& first, const Cell& me) const {
   }
   if (!in_kernel_) return true;
   BlockOrder::Time time = {first.barrier, first.step};
-  if (first.block != me.block) return ordered_by_fence(first, time, me);
+  if (first.block != current.block) return ordered_by_fence(first, time, current);
   const bool copied = static_cast<AccessKind>(first.kind) == AccessKind::async_copy_store;
   if (copied) {
-    if (!finished(first, me.thread)) return false;
+    if (!finished(first, current.thread)) return false;
     time = threads_.copies(first.thread).time_of_wait(first.barrier);
   }
-  if ((copied || !(first.flags & Cell::kAsync)) && ordered_by_fence(first, time, me)) return true;
-  if (static_cast<AccessKind>(me.kind) != AccessKind::product_load) return ordered_in_block(first, me.thread);
+  if ((copied || !(first.flags & Cell::kAsync)) && ordered_by_fence(first, time, current)) return true;
+  if (static_cast<AccessKind>(current.kind) != AccessKind::product_load)
+    return ordered_in_block(first, current.thread);
   // The first lane of each warp of the warpgroup.
-  for (unsigned thread = me.thread; thread < me.thread + 128u; thread += 32)
+  for (unsigned thread = current.thread; thread < current.thread + 128u; thread += 32)
     if (!ordered_in_block(first, thread)) return false;
   return true;
 }
@@ -404,49 +408,49 @@ bool RaceCheck::ordered_in_block(const Cell& first, unsigned second) const {
   }
 }
 
-bool RaceCheck::ordered_by_fence(const Cell& first, BlockOrder::Time time, const Cell& me) const {
+bool RaceCheck::ordered_by_fence(const Cell& first, BlockOrder::Time time, const Cell& current) const {
   return launch_->fences.any() &&
-         launch_->fences.ordered(first.block, first.thread, time, threads_.last_fence(me.thread),
-                                 first.block == me.block);
+         launch_->fences.ordered(first.block, first.thread, time, threads_.last_fence(current.thread),
+                                 first.block == current.block);
 }
 
 void RaceCheck::transfer(const Transfer& transfer) {
   if (!detail::running_operation) return;
   std::lock_guard lock(mutex_);
   begin_operation(*detail::running_operation);
-  Cell me;
-  me.operation = operation_->number;
+  Cell current;
+  current.operation = operation_->number;
   for (size_t row = 0; row < transfer.height; ++row) {
     uintptr_t to = reinterpret_cast<uintptr_t>(transfer.to) + row * transfer.to_pitch;
     std::vector<Run> runs = {{transfer.width, true}};
     if (transfer.from) {
-      me.kind = static_cast<uint8_t>(AccessKind::load);
+      current.kind = static_cast<uint8_t>(AccessKind::load);
       runs = read_range(reinterpret_cast<uintptr_t>(transfer.from) + row * transfer.from_pitch,
-                        transfer.width, me);
+                        transfer.width, current);
     }
-    me.kind = static_cast<uint8_t>(AccessKind::store);
+    current.kind = static_cast<uint8_t>(AccessKind::store);
     for (const Run& run : runs) {
-      write_range(to, run.bytes, run.defined, me);
+      write_range(to, run.bytes, run.defined, current);
       to += run.bytes;
     }
   }
 }
 
 // Memory that is not of a device, nor pinned, counts as defined.
-std::vector<RaceCheck::Run> RaceCheck::read_range(uintptr_t begin, size_t bytes, const Cell& me) {
+std::vector<RaceCheck::Run> RaceCheck::read_range(uintptr_t begin, size_t bytes, const Cell& current) {
   std::vector<Run> runs;
   const bool known = visit_global(begin, bytes, [&](const Target& target) {
     const bool defined = (target.unit.write.flags & Cell::kDefined) != 0;
     if (runs.empty() || runs.back().defined != defined) runs.push_back({0, defined});
     runs.back().bytes += target.page.unit_bytes(target.index);
-    read(target, me);
+    read(target, current);
   });
   if (!known) runs = {{bytes, true}};
   return runs;
 }
 
-void RaceCheck::write_range(uintptr_t begin, size_t bytes, bool defined, const Cell& me) {
-  visit_global(begin, bytes, [&](const Target& target) { write(target, me, defined); });
+void RaceCheck::write_range(uintptr_t begin, size_t bytes, bool defined, const Cell& current) {
+  visit_global(begin, bytes, [&](const Target& target) { write(target, current, defined); });
 }
 
 void RaceCheck::allocated(uintptr_t begin, size_t bytes, int device) {
@@ -480,19 +484,19 @@ const void* RaceCheck::place_of(const Cell& cell) {
   return same_lines_.first_place(unpacked(cell.place));
 }
 
-void RaceCheck::found(Problem problem, const Cell* first, const Target& target, const Cell& me) {
+void RaceCheck::found(Problem problem, const Cell* first, const Target& target, const Cell& current) {
   if (problem == Problem::race && !(target.unit.write.flags & Cell::kDefined))
     findings_.comes_too_early(target.space, place_of(*first));
-  Findings::Key key = {problem, target.space, first ? place_of(*first) : nullptr, place_of(me)};
+  Findings::Key key = {problem, target.space, first ? place_of(*first) : nullptr, place_of(current)};
   if (first && key.second < key.first) std::swap(key.first, key.second);
-  findings_.add(key, [&] { return describe(problem, first, target, me); });
+  findings_.add(key, [&] { return describe(problem, first, target, current); });
 }
 
-Finding RaceCheck::describe(Problem problem, const Cell* first, const Target& target, const Cell& me) {
+Finding RaceCheck::describe(Problem problem, const Cell* first, const Target& target, const Cell& current) {
   Finding finding;
   finding.problem = problem;
   finding.space = target.space;
-  finding.access = describe(me);
+  finding.access = describe(current);
   std::ostringstream memory;
   if (target.space == AccessSpace::shared) {
     finding.offset = target.address;
@@ -509,10 +513,10 @@ Finding RaceCheck::describe(Problem problem, const Cell* first, const Target& ta
   Relation relation = Relation::other_operation;
   if (first) {
     finding.earlier = describe(*first);
-    if (first->operation == me.operation)
-      relation = first->block != me.block               ? Relation::other_block
-                 : first->thread / 32 == me.thread / 32 ? Relation::same_warp
-                                                        : Relation::same_block;
+    if (first->operation == current.operation)
+      relation = first->block != current.block               ? Relation::other_block
+                 : first->thread / 32 == current.thread / 32 ? Relation::same_warp
+                                                             : Relation::same_block;
   }
   finding.text = simt::text(finding, memory.str(), relation);
   return finding;

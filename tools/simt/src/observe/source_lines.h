@@ -7,8 +7,8 @@
 
 namespace simt {
 
-// The line of the instruction before the return address `place`, then the lines of the calls that the compiler
-// inlined it into. Empty if the program has no debug information there.
+// The line of the instruction before the return address `place`, then the lines of the calls that the
+// compiler inlined it into. Empty if the program has no debug information there.
 std::vector<SourceLine> source_lines(const void* place);
 
 }  // namespace simt

@@ -1,8 +1,8 @@
 // WarpLog: the accesses of one warp since its threads last met, grouped to requests.
 //
 // The executor runs the lanes of a warp one after another, so the n-th execution of an instruction by lane 0
-// comes long before the n-th execution by lane 31. The log keeps a request for each (instruction, n) until all
-// lanes have met again.
+// comes long before the n-th execution by lane 31. The log keeps a request for each (instruction, n) until
+// all lanes have met again.
 #pragma once
 
 #include <simt/observe.h>

@@ -1,10 +1,10 @@
-// Waiting: measures how long a thread has waited for messages and decides which process to blame.
+// WaitTracker: measures how long a thread has waited for messages and decides which process the error names.
 //
-// A stopped process blocks others, and these block others in turn. Waiting processes announce it, so that the
-// error names the one that stopped: after half of the timeout a process sends calls to all others. A missing
-// process from which no call came recently is not waiting itself.
+// A stopped process blocks others, and these block others in turn. The error should name the stopped one. So
+// after half of the timeout a waiting process sends keep-alives to all others. A missing process that sent no
+// keep-alive recently is not waiting, so it has stopped.
 //
-//   while (something is missing)  if (it came) something_happened(); else pause();
+//   while (a message is missing)  if (one arrived) on_progress(); else pause();
 #pragma once
 
 #include <algorithm>
@@ -15,23 +15,23 @@
 
 namespace rondo {
 
-class Waiting {
+class WaitTracker {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit Waiting(std::chrono::milliseconds timeout) : timeout_(timeout) {}
+  explicit WaitTracker(std::chrono::milliseconds timeout) : timeout_(timeout) {}
 
   // Call when a message has arrived or was sent.
-  void something_happened() {
+  void on_progress() {
     waited_ = {};
     rounds_ = 0;
   }
-  void heard_of(int process) { heard_[process] = Clock::now(); }
+  void on_keepalive(int process) { heard_[process] = Clock::now(); }
 
-  bool is_long() const { return waited_ >= timeout_ / 2; }
+  bool past_half_timeout() const { return waited_ >= timeout_ / 2; }
 
-  // The processes in `missed` from which no call came recently.
-  std::vector<int> silent(const std::vector<int>& missed) const {
+  // The processes in `missed` from which no keep-alive came recently.
+  std::vector<int> unresponsive(const std::vector<int>& missed) const {
     std::vector<int> found;
     for (int process : missed) {
       const auto heard = heard_.find(process);
@@ -43,13 +43,13 @@ class Waiting {
   // If all missing processes are themselves waiting, the timeout is longer, so that the process that waits
   // for the stopped one reports the error first.
   bool is_over(const std::vector<int>& missed) const {
-    return waited_ >= timeout_ && (!silent(missed).empty() || waited_ >= timeout_ * 3 / 2);
+    return waited_ >= timeout_ && (!unresponsive(missed).empty() || waited_ >= timeout_ * 3 / 2);
   }
 
-  // Whether to send calls now.
-  bool call_out() {
-    if (!is_long() || Clock::now() - called_ < timeout_ / 16) return false;
-    called_ = Clock::now();
+  // Whether to send keep-alives now.
+  bool should_send_keepalive() {
+    if (!past_half_timeout() || Clock::now() - sent_ < timeout_ / 16) return false;
+    sent_ = Clock::now();
     return true;
   }
 
@@ -70,7 +70,7 @@ class Waiting {
  private:
   std::chrono::milliseconds timeout_;
   Clock::duration waited_ = {};
-  Clock::time_point last_ = Clock::now(), called_ = {};
+  Clock::time_point last_ = Clock::now(), sent_ = {};
   std::map<int, Clock::time_point> heard_;
   int rounds_ = 0;
 };
