@@ -68,16 +68,17 @@ class PlatformTest(unittest.TestCase):
     def test_the_environment_names_others(self):
         self.assertEqual(self.platform(CAPABILITIES="9.0", CUDAARCHS="75;80")[1], "75;80")
 
-    def build(self, build_output, exit_code=0):
-        """Builds in a checkout of its own, with a fake cmake that prints `build_output`."""
+    def build(self, build_output, exit_code=0, command="build cpu"):
+        """Builds in a checkout of its own, with a fake cmake that prints `build_output`, and records its options."""
         tools = self.folder / "checkout/tools"
-        tools.mkdir(parents=True)
+        tools.mkdir(parents=True, exist_ok=True)
         (tools / "platform.sh").write_text((ROOT / "tools/platform.sh").read_text())
         (self.folder / "output").write_text(build_output)
-        self.program("cmake", f"#!/bin/sh\ncase $1 in\n--preset) echo '-- one is left out: no two' ;;\n"
+        self.program("cmake", f"#!/bin/sh\nfor word; do echo \"$word\"; done >> {self.folder}/options\n"
+                              f"case $1 in\n--preset) echo '-- one is left out: no two' ;;\n"
                               f"*) cat {self.folder}/output; exit {exit_code} ;;\nesac\n")
         environment = dict(os.environ, PATH=f"{self.folder}/bin:{os.environ['PATH']}")
-        return subprocess.run(["bash", "-c", f'set -euo pipefail; source "{tools}/platform.sh"; build cpu'],
+        return subprocess.run(["bash", "-c", f'set -euo pipefail; source "{tools}/platform.sh"; {command}'],
                               capture_output=True, text=True, env=environment)
 
     def test_warnings_of_a_build_are_shown(self):
@@ -89,6 +90,15 @@ class PlatformTest(unittest.TestCase):
 
     def test_a_build_without_warnings_is_silent(self):
         self.assertEqual(self.build("[1/1] Building warning.o\n").stderr, "")
+
+    def test_a_build_that_is_only_compiled_takes_less_time(self):
+        together, host_level = "-DRONDO_UNITY_KERNELS=", "-DCMAKE_CUDA_FLAGS_RELEASE="
+        for command, wanted in (("compile_only=true build cuda", [together + "ON", host_level + "-O0 -DNDEBUG"]),
+                                ("build cuda", [together + "OFF", host_level + "-O3 -DNDEBUG"])):
+            (self.folder / "options").unlink(missing_ok=True)
+            self.assertEqual(self.build("", command=command).returncode, 0)
+            options = (self.folder / "options").read_text().splitlines()
+            self.assertEqual([option for option in options if option.startswith((together, host_level))], wanted)
 
     def test_a_build_that_fails_shows_its_end(self):
         done = self.build("[1/2] Building x.o\nx.cpp:1: error: no such thing\n", exit_code=1)
