@@ -2,8 +2,8 @@
 
 #include <rondo/bench/ladder/product.h>
 #include <rondo/bench/support/bench.h>
-#include <rondo/kernels/gemm/gemm_variants.h>
-#include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/gemm/ladder/gemm_variants.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 #include <rondo/kernels/runtime/platform.h>
 
 #include <string>

@@ -3,7 +3,7 @@
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/support/inputs.h>
-#include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 
 #include <algorithm>
 #include <cmath>
@@ -41,10 +41,11 @@ struct Product {
   int64_t workspace_bytes() const {
     int64_t most = gemm_tc_09_workspace_bytes(size());
     for (const Math math : {Math::fp32, Math::tf32, Math::tf32x3})
-      most = std::max(most, gemm_workspace_bytes(size(), {.transpose_a = shape.transpose_a,
-                                                          .transpose_b = shape.transpose_b,
-                                                          .math = math},
-                                                 dtype_of<T>));
+      most = std::max(
+          most,
+          gemm_workspace_bytes(
+              size(), {.transpose_a = shape.transpose_a, .transpose_b = shape.transpose_b, .math = math},
+              dtype_of<T>));
     return most;
   }
 

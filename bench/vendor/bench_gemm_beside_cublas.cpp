@@ -6,7 +6,7 @@
 
 #include <rondo/bench/ladder/product.h>
 #include <rondo/bench/support/bench.h>
-#include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/gemm/ladder/gemm_variants.h>
 
 #include <cstring>
 #include <string>

@@ -1,11 +1,11 @@
 #include <rondo/kernels/gemm/gemm.h>
 
-#include <rondo/kernels/gemm/gemm_06_pipelined.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
-#include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
-#include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
 #include <rondo/kernels/gemm/gemm_with_plan.h>
+#include <rondo/kernels/gemm/ladder/gemm_06_pipelined.h>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_09_stream_k.h>
 #include <rondo/kernels/gemm/transposed_copy.h>
 #include <rondo/kernels/gemm/split_k.cuh>
 

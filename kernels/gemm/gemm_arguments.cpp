@@ -1,7 +1,7 @@
 #include <rondo/kernels/gemm/gemm_arguments.h>
 
 #include <rondo/kernels/core/dtype.h>
-#include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 
 #include <type_traits>
 

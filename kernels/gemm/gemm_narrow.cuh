@@ -2,8 +2,8 @@
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_plan.h>
-#include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
-#include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_09_stream_k.h>
 #include <rondo/kernels/gemm/gemm_pipelined.cuh>
 
 #include <optional>

@@ -1,5 +1,5 @@
 // The kernels of gemm_tc_07_persistent and gemm_tc_08_clusters for bf16.
-#include <rondo/kernels/gemm/gemm_tc_08_clusters.cuh>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_08_clusters.cuh>
 
 namespace rondo {
 

@@ -13,7 +13,7 @@
 // Limit: a step is short, and the additions take issue slots. Operands that are not K-major, and those that
 // tensor maps cannot describe, are for gemm_tc_04_pipelined.
 #include <rondo/kernels/core/ptx/ldmatrix.cuh>
-#include <rondo/kernels/gemm/gemm_tc_07_persistent.cuh>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.cuh>
 
 namespace rondo {
 namespace {

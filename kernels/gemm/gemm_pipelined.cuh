@@ -2,10 +2,10 @@
 // instantiates it for the tiles of one arithmetic, so that they are compiled side by side.
 #pragma once
 
+#include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/gemm/ladder/gemm_06_pipelined.h>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/gemm/epilogue.cuh>
-#include <rondo/kernels/gemm/gemm_06_pipelined.h>
-#include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/matrix_loaders.cuh>
 #include <rondo/kernels/gemm/split_k.cuh>
 #include <rondo/kernels/gemm/tensor_mainloop.cuh>

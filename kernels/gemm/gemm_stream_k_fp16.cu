@@ -1,5 +1,5 @@
 // The kernel of gemm_tc_09_stream_k for fp16.
-#include <rondo/kernels/gemm/gemm_tc_09_stream_k.cuh>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_09_stream_k.cuh>
 
 namespace rondo {
 

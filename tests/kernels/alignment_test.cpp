@@ -15,7 +15,7 @@
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/columns.h>
-#include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/loss/squared_error.h>
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/optimizer/adam.h>
@@ -177,7 +177,7 @@ void add_flat_operations(std::vector<Operation>& all) {
                      float *p = o.in_out(kSize), *g = o.in(kSize);
                      float* v = with_velocity ? o.in_out(kSize) : nullptr;
                      return sgd_update({p, kSize}, {v, v ? kSize : 0}, {g, kSize}, o.aligned(0.1f),
-                                            {0.5f, v ? 0.9f : 0, 0.01f}, o.stream());
+                                       {0.5f, v ? 0.9f : 0, 0.01f}, o.stream());
                    }});
   all.push_back({"sgd_update_bfloat16", [](Operands& o) {
                    float* p = o.in_out(kSize);
@@ -371,41 +371,38 @@ void add_tensor_products(std::vector<Operation>& all) {
     for (const bool transpose_a : {false, true})
       for (const bool transpose_b : {false, true}) {
         if (product.uses_wgmma && std::is_same_v<T, float> && (transpose_a || !transpose_b)) continue;
-        all.push_back({concat(product.name, "_", name_of(dtype_of<T>), transpose_a ? "_at" : "",
-                              transpose_b ? "_bt" : ""),
-                       [=](Operands& o) {
-                         const auto in = [&](const std::vector<T>& all_values) {
-                           return product.uses_wgmma ? o.in_aligned(all_values) : o.in(all_values);
-                         };
-                         T *c = o.in_out(values(kM * kN, 1)), *a = in(values(kM * kK, 2)),
-                           *b = in(values(kK * kN, 3));
-                         const GemmOptions options = {.transpose_a = transpose_a,
-                                                      .transpose_b = transpose_b,
-                                                      .beta = 0.5f,
-                                                      .bias = {o.in(kN), kN},
-                                                      .math = product.math};
-                         return product.run(
-                             matrix(c, kM, kN),
-                             transpose_a ? matrix<const T>(a, kK, kM) : matrix<const T>(a, kM, kK),
-                             transpose_b ? matrix<const T>(b, kN, kK) : matrix<const T>(b, kK, kN), options,
-                             {}, o.stream());
-                       }});
+        all.push_back(
+            {concat(product.name, "_", name_of(dtype_of<T>), transpose_a ? "_at" : "",
+                    transpose_b ? "_bt" : ""),
+             [=](Operands& o) {
+               const auto in = [&](const std::vector<T>& all_values) {
+                 return product.uses_wgmma ? o.in_aligned(all_values) : o.in(all_values);
+               };
+               T *c = o.in_out(values(kM * kN, 1)), *a = in(values(kM * kK, 2)), *b = in(values(kK * kN, 3));
+               const GemmOptions options = {.transpose_a = transpose_a,
+                                            .transpose_b = transpose_b,
+                                            .beta = 0.5f,
+                                            .bias = {o.in(kN), kN},
+                                            .math = product.math};
+               return product.run(matrix(c, kM, kN),
+                                  transpose_a ? matrix<const T>(a, kK, kM) : matrix<const T>(a, kM, kK),
+                                  transpose_b ? matrix<const T>(b, kN, kK) : matrix<const T>(b, kK, kN),
+                                  options, {}, o.stream());
+             }});
       }
 }
 
 void add_convolutions(std::vector<Operation>& all, const std::string& name, const ConvCase& c) {
-  all.push_back({"conv2d_forward_" + name, [=](Operands& o) {
-                   float *y = o.out(c.y_size()), *x = o.in(c.x_size()), *filter = o.in(c.filter_size()),
-                         *bias = o.in(c.k), *residual = o.in(c.y_size());
-                   double* const sums = o.out<double>(2 * c.k);
-                   return conv2d_forward(
-                       y_view(c, y), x_view<const float>(c, x), filter_view<const float>(c, filter),
-                       c.options,
-                       {.bias = {bias, c.k},
-                        .residual = y_view<const float>(c, residual),
-                        .sums = {sums, 2 * c.k}},
-                       o.workspace(workspace_bytes(c).forward_sums), o.stream());
-                 }});
+  all.push_back(
+      {"conv2d_forward_" + name, [=](Operands& o) {
+         float *y = o.out(c.y_size()), *x = o.in(c.x_size()), *filter = o.in(c.filter_size()),
+               *bias = o.in(c.k), *residual = o.in(c.y_size());
+         double* const sums = o.out<double>(2 * c.k);
+         return conv2d_forward(
+             y_view(c, y), x_view<const float>(c, x), filter_view<const float>(c, filter), c.options,
+             {.bias = {bias, c.k}, .residual = y_view<const float>(c, residual), .sums = {sums, 2 * c.k}},
+             o.workspace(workspace_bytes(c).forward_sums), o.stream());
+       }});
   all.push_back({"conv2d_data_gradient_" + name, [=](Operands& o) {
                    float *dx = o.out(c.x_size()), *dy = o.in(c.y_size()), *filter = o.in(c.filter_size());
                    return conv2d_data_gradient(x_view(c, dx), y_view<const float>(c, dy),

@@ -12,7 +12,7 @@
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/columns.h>
-#include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/loss/squared_error.h>
 #include <rondo/kernels/norm/batch_norm.h>

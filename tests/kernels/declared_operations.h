@@ -1,8 +1,8 @@
 // The list of operations declared in the headers of kernels/. Tests of all operations use it to find gaps.
 #pragma once
 
-#include <rondo/kernels/gemm/gemm_variants.h>
-#include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/gemm/ladder/gemm_variants.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 
 #include <filesystem>
 #include <fstream>

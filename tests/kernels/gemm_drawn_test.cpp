@@ -5,10 +5,10 @@
 
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/gemm/gemm.h>
-#include <rondo/kernels/gemm/gemm_06_pipelined.h>
-#include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
-#include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
 #include <rondo/kernels/gemm/gemm_with_tile.h>
+#include <rondo/kernels/gemm/ladder/gemm_06_pipelined.h>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_09_stream_k.h>
 #include <rondo/tests/kernels/product_errors.h>
 #include <rondo/tests/kernels/reference/gemm_reference.h>
 #include <rondo/tests/kernels/tf32_values.h>

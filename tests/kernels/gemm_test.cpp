@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/gemm/gemm.h>
-#include <rondo/kernels/gemm/gemm_06_pipelined.h>
-#include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
-#include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
-#include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/gemm/gemm_with_plan.h>
-#include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/gemm/ladder/gemm_06_pipelined.h>
+#include <rondo/kernels/gemm/ladder/gemm_variants.h>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_09_stream_k.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/kernels/launch_names.h>
 #include <rondo/tests/kernels/product_errors.h>

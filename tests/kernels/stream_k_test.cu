@@ -2,8 +2,8 @@
 // whole products. gemm_config_test has the division, gemm_test and gemm_narrow_test the contract of gemm().
 #include <gtest/gtest.h>
 
-#include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
-#include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_09_stream_k.h>
 #include <rondo/kernels/gemm/tile_order.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>

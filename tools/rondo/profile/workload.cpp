@@ -3,8 +3,8 @@
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
-#include <rondo/kernels/gemm/gemm_variants.h>
-#include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/gemm/ladder/gemm_variants.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/pool/pool.h>

@@ -4,7 +4,7 @@
 //            (and 32 stores of C) access 32 different cache lines.
 // Counted:   2.01 global requests per multiply-add of a warp; a load of A takes 32 sectors, one of B 1.
 // Next:      assign neighbouring threads to neighbouring columns (gemm_02).
-#include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/vec.cuh>
 #include <rondo/kernels/gemm/gemm_elements.cuh>

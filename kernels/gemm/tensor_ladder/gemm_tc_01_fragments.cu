@@ -4,7 +4,7 @@
 // Limit now: requests to the caches. A product of fragments does the work of 32 (tf32) or 64 multiply-adds of
 //            a warp, and the fragments are read 4 (16 bits: 2) bytes at a time, from up to 8 rows.
 // Next:      gemm_tc_02_shared_tiles.
-#include <rondo/kernels/gemm/tensor_rung.cuh>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rung.cuh>
 
 namespace rondo {
 namespace {
@@ -14,7 +14,7 @@ constexpr int kThreads = 128;
 
 template <class T>
 __global__ __launch_bounds__(kThreads, 4)  // without the 4, nvcc keeps to 96 registers for tf32, and spills
-void gemm_tc_01_fragments_kernel(const GemmArgumentsOf<T> p, int64_t tiles_n) {
+    void gemm_tc_01_fragments_kernel(const GemmArgumentsOf<T> p, int64_t tiles_n) {
   constexpr int E = kPerRegister<T>;
   const int warp = static_cast<int>(threadIdx.x) / 32, g = static_cast<int>(threadIdx.x) % 32 / 4,
             t = static_cast<int>(threadIdx.x) % 4;
@@ -58,8 +58,7 @@ Status gemm_tc_01_fragments(MatrixView<T> c, MatrixView<const T> a, MatrixView<c
   GemmArgumentsOf<T> arguments;
   RONDO_RETURN_IF_ERROR(check_rung("gemm_tc_01_fragments", c, a, b, options, workspace, &arguments));
   const int64_t tiles_n = ceil_div<int64_t>(arguments.n, kN);
-  const LaunchShape shape = {.grid_x = ceil_div<int64_t>(arguments.m, kM) * tiles_n,
-                             .block_x = kThreads};
+  const LaunchShape shape = {.grid_x = ceil_div<int64_t>(arguments.m, kM) * tiles_n, .block_x = kThreads};
   return launch("gemm_tc_01_fragments", shape, stream, gemm_tc_01_fragments_kernel<T>, arguments, tiles_n);
 }
 RONDO_INSTANTIATE_RUNG(gemm_tc_01_fragments)

@@ -4,7 +4,7 @@
 // Limit now: cache bandwidth. Every multiply-add still loads two values: 8 bytes for 2 FLOP.
 // Counted:   2.01 global requests per multiply-add of a warp; a load of A takes 1 sector, one of B 4.
 // Next:      load each tile once per block (gemm_03).
-#include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/vec.cuh>
 #include <rondo/kernels/gemm/gemm_elements.cuh>

@@ -7,7 +7,7 @@
 //            for 128 bytes of k.
 // Next:      gemm_tc_03_ldmatrix.
 #include <rondo/kernels/core/shared.cuh>
-#include <rondo/kernels/gemm/tensor_rung.cuh>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rung.cuh>
 
 namespace rondo {
 namespace {

@@ -2,7 +2,7 @@
 // compiled side by side.
 #pragma once
 
-#include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.h>
 #include <rondo/kernels/gemm/tile_order.h>
 #include <rondo/kernels/gemm/warp_specialized.cuh>
 

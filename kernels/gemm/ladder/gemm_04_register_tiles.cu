@@ -5,7 +5,7 @@
 //            multiply-adds. In addition, no thread computes while a k-tile is loaded.
 // Counted:   0.039 global requests and 0.30 wavefronts of shared memory per multiply-add of a warp.
 // Next:      load four values per instruction (gemm_05).
-#include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/core/vec.cuh>

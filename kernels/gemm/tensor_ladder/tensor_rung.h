@@ -3,7 +3,7 @@
 
 #include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/gemm/gemm_arguments.h>
-#include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 
 #include <type_traits>
 

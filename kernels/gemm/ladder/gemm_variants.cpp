@@ -1,4 +1,4 @@
-#include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/gemm/ladder/gemm_variants.h>
 
 namespace rondo {
 

@@ -5,7 +5,7 @@
 //            16 multiply-adds.
 // Counted:   0.13 global requests and 2.1 wavefronts of shared memory per multiply-add of a warp.
 // Next:      let each thread compute many results from values in registers (gemm_04).
-#include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/core/vec.cuh>

@@ -4,11 +4,11 @@
 // Builds on: gemm_tc_02_shared_tiles, gemm_05_vectorised.
 // Limit now: load, barrier, multiply, barrier: tensor cores wait for the copies, and the copies for them.
 // Next:      gemm_tc_04_pipelined: several k-tiles in flight, and fragments one step ahead.
-#include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/gemm/matrix_loaders.cuh>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rung.cuh>
 #include <rondo/kernels/gemm/tensor_mainloop.cuh>
-#include <rondo/kernels/gemm/tensor_rung.cuh>
 #include <rondo/kernels/gemm/tiles.cuh>
 
 namespace rondo {

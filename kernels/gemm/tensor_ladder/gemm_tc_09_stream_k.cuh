@@ -2,9 +2,9 @@
 // compiled side by side.
 #pragma once
 
-#include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
-#include <rondo/kernels/gemm/gemm_tc_07_persistent.cuh>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_09_stream_k.h>
 #include <rondo/kernels/gemm/partial_tiles.cuh>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.cuh>
 
 namespace rondo {
 

@@ -8,9 +8,9 @@
 // Limit now: the partial sums, 128 KB for each part of a tile. They pay if the tile has a long sum, and if
 //            the last round of whole tiles is far from full. The results depend on the number of blocks.
 // Next:      blocks of a cluster that divide tiles, with multicast as in gemm_tc_08_clusters.
-#include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
-#include <rondo/kernels/gemm/tensor_rung.h>
-#include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_09_stream_k.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rung.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 #include <rondo/kernels/core/launch.cuh>
 
 #include <algorithm>

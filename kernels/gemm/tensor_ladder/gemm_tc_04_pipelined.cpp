@@ -5,9 +5,9 @@
 // Builds on: gemm_tc_03_ldmatrix, gemm_06_pipelined, whose kernel it is: gemm_pipelined.cuh with the tile
 //            128x128 of tensor_tile.cuh, and the loop of tensor_mainloop.cuh.
 // Limit now: mma.sync. On 9.0 it reaches about 0.6 of the peak of the tensor cores; wgmma has the rest.
-#include <rondo/kernels/gemm/gemm_06_pipelined.h>
 #include <rondo/kernels/gemm/gemm_with_tile.h>
-#include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/gemm/ladder/gemm_06_pipelined.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 
 #include <type_traits>
 
@@ -29,8 +29,11 @@ Status gemm_tc_04_pipelined(MatrixView<T> c, MatrixView<const T> a, MatrixView<c
     const TileInfo& info = tile_infos()[static_cast<size_t>(large)];
     const TileNeeds needs = {options.transpose_a ? Order::mn_major : Order::k_major};
     const bool fits = shared_bytes(info, needs) <= device.shared_bytes_per_block;
-    return gemm_with_tile(kName, fits ? large : bfloat16 ? TileId::kBf16Of64x64 : TileId::kFp16Of64x64, c,
-                          a, b, options, workspace, stream);
+    return gemm_with_tile(kName,
+                          fits       ? large
+                          : bfloat16 ? TileId::kBf16Of64x64
+                                     : TileId::kFp16Of64x64,
+                          c, a, b, options, workspace, stream);
   }
 }
 template Status gemm_tc_04_pipelined(MatrixView<float>, MatrixView<const float>, MatrixView<const float>,

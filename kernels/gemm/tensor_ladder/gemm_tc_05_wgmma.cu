@@ -10,7 +10,7 @@
 // Needs compute capability 9.0, operands that tensor maps can describe, and for tf32 K-major ones
 // (gemm_plan.h). The rungs before take the others.
 #include <rondo/kernels/gemm/gemm_plan.h>
-#include <rondo/kernels/gemm/tensor_rung.cuh>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rung.cuh>
 #include <rondo/kernels/gemm/wgmma_tile.cuh>
 
 namespace rondo {
@@ -64,8 +64,7 @@ __global__ __launch_bounds__(kWarpgroup,
 
   visit_results(acc, 0, [&](int row, int column, const Vec<2>& values) {
     RONDO_UNROLL
-    for (int j = 0; j < 2; ++j)
-      store_result_inside(g, m0 + row, n0 + column + j, values[j]);
+    for (int j = 0; j < 2; ++j) store_result_inside(g, m0 + row, n0 + column + j, values[j]);
   });
 }
 

@@ -1,4 +1,4 @@
-#include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 
 namespace rondo {
 

@@ -1,11 +1,11 @@
 // What the rungs of the ladder of tensor cores share.
 #pragma once
 
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rung.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/ptx/mma.cuh>
 #include <rondo/kernels/core/ptx/tf32.cuh>
 #include <rondo/kernels/gemm/gemm_elements.cuh>
-#include <rondo/kernels/gemm/tensor_rung.h>
 
 #include <type_traits>
 

@@ -8,9 +8,9 @@
 //            consumers are idle.
 // Next:      gemm_tc_08_clusters: a k-tile that two blocks need is loaded once for both.
 //            gemm_tc_09_stream_k: a last round of tiles that all blocks share.
-#include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
-#include <rondo/kernels/gemm/tensor_rung.h>
-#include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rung.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 
 namespace rondo {
 

@@ -6,7 +6,7 @@
 //            k-tile.
 // Counted:   0.0098 global requests of 16 bytes per lane, 0.25 wavefronts of shared memory per multiply-add.
 // Next:      load the next k-tile while the current one is multiplied (gemm_06).
-#include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/core/shared.cuh>

@@ -7,10 +7,10 @@
 // Counted:   0.0059 global requests of 16 bytes per lane, 0.11 wavefronts of shared memory per multiply-add,
 //            no bank conflicts.
 // Next:      tensor cores. They have a different arithmetic and therefore need a separate ladder.
-#include <rondo/kernels/gemm/gemm_06_pipelined.h>
+#include <rondo/kernels/gemm/ladder/gemm_06_pipelined.h>
 
+#include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/gemm/gemm_pipelined.cuh>
-#include <rondo/kernels/gemm/gemm_variants.h>
 
 #include <utility>
 
@@ -40,8 +40,7 @@ Status run_gemm_06(const char* name, MatrixView<float> c, MatrixView<const float
                    MatrixView<const float> b, const GemmOptions& options, Workspace workspace,
                    cudaStream_t stream) {
   GemmArguments arguments;
-  RONDO_RETURN_IF_ERROR(
-      check_gemm(name, GemmWorkspace::parts, c, a, b, options, workspace, &arguments));
+  RONDO_RETURN_IF_ERROR(check_gemm(name, GemmWorkspace::parts, c, a, b, options, workspace, &arguments));
   DeviceProperties device;
   RONDO_RETURN_IF_ERROR(device_properties(&device));
   RONDO_RETURN_IF_ERROR(check_math(name, options.math));

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rondo/kernels/core/ptx/cluster.cuh>
-#include <rondo/kernels/gemm/gemm_tc_07_persistent.cuh>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.cuh>
 
 namespace rondo {
 

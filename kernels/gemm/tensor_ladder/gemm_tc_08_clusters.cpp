@@ -6,9 +6,9 @@
 // Limit now: the stores, during which both consumers are idle; a last row of tiles without a partner, for
 //            which a block multiplies zeros.
 // Next:      two consumers with a tile each, so that one stores while the other multiplies.
-#include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
-#include <rondo/kernels/gemm/tensor_rung.h>
-#include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rung.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 
 namespace rondo {
 

@@ -8,7 +8,7 @@
 // Limit now: the ends of the blocks. A multiprocessor has one block, whose tensor cores are idle while it
 //            stores its results, and while the next one loads its first k-tiles.
 // Next:      gemm_tc_07_persistent: a block that computes many tiles, and loads while it stores.
-#include <rondo/kernels/gemm/tensor_rung.cuh>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rung.cuh>
 #include <rondo/kernels/gemm/warp_specialized.cuh>
 
 namespace rondo {
