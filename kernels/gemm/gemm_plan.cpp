@@ -63,7 +63,7 @@ constexpr int kMultiprocessorsOfH100 = kStreamKBlocks;
 double multiply_adds_of_multiprocessor(DType type) {
   return (type == DType::float32 ? 494.7e12 : 989.4e12) / 2 / kMultiprocessorsOfH100;
 }
-constexpr double kLaunch = 1.4e-6;  // seconds, an estimate: graph_node_us of tools/simt/src/gpus.cpp
+constexpr double kLaunch = 1.4e-6;  // seconds, an estimate: graph_node_us of tools/simt/src/host/gpus.cpp
 
 // The time of the copies, in the unit of estimated_time(): multiply-adds of one multiprocessor over k.
 double copy_time(const GemmShape& shape, TransposedCopies copies, Math math) {
@@ -77,7 +77,7 @@ double copy_time(const GemmShape& shape, TransposedCopies copies, Math math) {
 
 // The time by stream-K, in the unit of estimated_time(): the k-tiles of a block, the partial sums of two
 // tiles, which it writes, and those that it reads, if it is the last one at a tile. The partial sums are
-// assumed to stay in L2: 6.65 TB/s (tools/simt/src/gpus.cpp). The tensor cores are idle meanwhile. Infinite
+// assumed to stay in L2: 6.65 TB/s (tools/simt/src/host/gpus.cpp). The tensor cores are idle meanwhile. Infinite
 // if no tile is divided, or if there are too few.
 double stream_k_time(const GemmShape& shape, DType type, const WgmmaTileInfo& tile, int blocks) {
   constexpr double kBytesPerSecond = 6.65e12 / kMultiprocessorsOfH100;

@@ -1,5 +1,5 @@
 // GpuProperties: what is published about each GPU that this project names. The one table of GPUs: SIMT_GPU,
-// the forecasts and the occupancy are computed from it. tools/simt/src/gpus.cpp names the source of each
+// the forecasts and the occupancy are computed from it. tools/simt/src/host/gpus.cpp names the source of each
 // figure.
 #pragma once
 
@@ -50,7 +50,7 @@ inline constexpr int kMostThreadsPerBlock = 1024;  // on every GPU
 
 std::span<const GpuProperties> gpus();
 const GpuProperties* gpu_named(std::string_view name);  // null for an unknown name
-std::string gpu_names();                           // "t4, a100, ..."
+std::string gpu_names();                                // "t4, a100, ..."
 
 // The blocks of a kernel that are resident on a multiprocessor, by the rules of NVIDIA's occupancy calculator
 // (cuda_occupancy.h). `limit` names the resource that prevents another block: "blocks", "warps", "registers",

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "../runtime.h"
+#include "../host/runtime.h"
 #include "race_check.h"
 
 namespace simt {

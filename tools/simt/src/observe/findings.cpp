@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "../report.h"
+#include "../device/report.h"
 #include "source_lines.h"
 
 namespace simt {

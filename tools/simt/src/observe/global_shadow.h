@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "../memory.h"
+#include "../host/memory.h"
 #include "shadow.h"
 
 namespace simt {

@@ -14,7 +14,7 @@
 #include <bit>
 #include <cstring>
 
-#include "../runtime.h"
+#include "../host/runtime.h"
 #include "observer.h"
 
 namespace simt {

@@ -10,8 +10,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "../order.h"
-#include "../transfer.h"
+#include "../host/order.h"
+#include "../host/transfer.h"
 
 namespace simt {
 

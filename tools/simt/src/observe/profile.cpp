@@ -13,8 +13,8 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "../block.h"
-#include "../runtime.h"
+#include "../device/block.h"
+#include "../host/runtime.h"
 #include "profile_key.h"
 #include "sector_set.h"
 #include "source_lines.h"

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <sstream>
 
-#include "observe/observer.h"
-#include "sanitizers.h"
+#include "../device/sanitizers.h"
+#include "../observe/observer.h"
 
 namespace simt {
 namespace {

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "../observe/observer.h"
 #include "async_state.h"
 #include "cluster.h"
 #include "fiber.h"
-#include "observe/observer.h"
 #include "stack_guard.h"
 #include "sync_objects.h"
 

@@ -3,10 +3,10 @@
 #include <climits>
 #include <cstring>
 
+#include "../observe/observer.h"
 #include "broken_link.h"
 #include "gpu_limits.h"
 #include "kernel_name.h"
-#include "observe/observer.h"
 #include "properties.h"
 #include "refusals.h"
 #include "runtime.h"

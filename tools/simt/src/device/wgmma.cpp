@@ -9,8 +9,8 @@
 #include <limits>
 #include <string>
 
+#include "../observe/observer.h"
 #include "block.h"
-#include "observe/observer.h"
 #include "sanitizers.h"
 #include "tensor_products.h"
 #include "warpgroup.h"

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "observe/observer.h"
+#include "../observe/observer.h"
 
 namespace simt {
 namespace {

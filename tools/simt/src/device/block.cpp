@@ -13,7 +13,7 @@
 #include <new>
 #include <utility>
 
-#include "observe/observer.h"
+#include "../observe/observer.h"
 #include "report.h"
 #include "sanitizers.h"
 

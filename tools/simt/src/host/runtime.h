@@ -66,11 +66,11 @@ struct Capture {
 struct Stream {
   int device = 0;
   bool legacy = false;
-  bool blocking = true;       // synchronises with the legacy stream
-  bool destroyed = false;     // the handle is gone, but work may be pending
-  unsigned number = 0;        // in the order of creation; 0: legacy
-  Clock after;                // what its next operation comes after, for a check
-  size_t queue = 0;           // index of its hardware queue on the device
+  bool blocking = true;    // synchronises with the legacy stream
+  bool destroyed = false;  // the handle is gone, but work may be pending
+  unsigned number = 0;     // in the order of creation; 0: legacy
+  Clock after;             // what its next operation comes after, for a check
+  size_t queue = 0;        // index of its hardware queue on the device
   std::shared_ptr<Backlog> backlog = std::make_shared<Backlog>();
   std::vector<TaskPtr> tail;  // the tasks that the next operation waits for
 
@@ -93,8 +93,8 @@ struct Device {
   std::atomic<bool> had_context{false};  // has or had one before a reset
   std::shared_ptr<Stream> legacy = std::make_shared<Stream>();
   std::unordered_set<std::shared_ptr<Stream>> streams;  // includes destroyed ones with pending work
-  Clock after_destroyed_blocking;  // of destroyed streams, for a check
-  Clock after_others;              // of other destroyed streams, and of `strays`
+  Clock after_destroyed_blocking;                       // of destroyed streams, for a check
+  Clock after_others;                                   // of other destroyed streams, and of `strays`
   std::vector<TaskPtr> strays;  // ends of graphs with work here that were launched on other devices' streams
   std::unordered_map<const void*, size_t> shared_opt_in;  // by kernel
   std::unordered_set<const void*> loaded;                 // kernels

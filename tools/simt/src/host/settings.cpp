@@ -11,7 +11,7 @@
 #include <string_view>
 #include <thread>
 
-#include "observe/observer.h"
+#include "../observe/observer.h"
 #include "runtime.h"
 #include "settings_store.h"
 

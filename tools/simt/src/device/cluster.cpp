@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "../observe/observer.h"
 #include "block.h"
-#include "observe/observer.h"
 
 namespace simt {
 

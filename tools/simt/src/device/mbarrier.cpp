@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
+#include "../observe/observer.h"
 #include "block.h"
-#include "observe/observer.h"
 #include "sanitizers.h"
 
 namespace simt {

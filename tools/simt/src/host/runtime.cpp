@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "../observe/check.h"
 #include "kernel_name.h"
-#include "observe/check.h"
 
 namespace simt {
 namespace {
@@ -58,15 +58,14 @@ Fault last_fault() {
 Runtime::Runtime(const Settings& settings)
     : devices(make_devices(settings.devices)),
       memory(settings.devices, settings.memory_bytes),
-      scheduler(settings.workers, settings.seed,
-                {[this](int device) { return devices[static_cast<size_t>(device)]->failure != cudaSuccess; },
-                 [this](const Operation& operation, const Fault& fault) {
-                   fail_device(operation.device, fault);
-                 },
-                 // It may tell the host, in a way that is not known here, that the work before it is done.
-                 [this](const Task& task) {
-                   if (task.issued) order.host_waited(task.issued->before);
-                 }}) {}
+      scheduler(
+          settings.workers, settings.seed,
+          {[this](int device) { return devices[static_cast<size_t>(device)]->failure != cudaSuccess; },
+           [this](const Operation& operation, const Fault& fault) { fail_device(operation.device, fault); },
+           // It may tell the host, in a way that is not known here, that the work before it is done.
+           [this](const Task& task) {
+             if (task.issued) order.host_waited(task.issued->before);
+           }}) {}
 
 // Never destroyed, because static objects of the program may hold memory and streams until the end. The
 // workers end with main(), so that nothing runs during the process's shutdown. A failed construction is not

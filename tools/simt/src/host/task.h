@@ -25,8 +25,8 @@ struct Operation {
   struct Link {
     int from, to;
   };
-  std::optional<Link> copies;     // the devices of a device-to-device copy
-  uint64_t pieces = 1;            // independent parts, distributed over the workers: the blocks of a kernel
+  std::optional<Link> copies;  // the devices of a device-to-device copy
+  uint64_t pieces = 1;         // independent parts, distributed over the workers: the blocks of a kernel
   std::function<Fault(uint64_t piece)> run;
   std::function<void()> leave;  // may be empty; each thread calls it after its last piece
   // What it accesses, for the check.
@@ -49,7 +49,7 @@ struct Task {
   bool finished() const { return done.load(std::memory_order_acquire); }
 
   std::shared_ptr<const IssuedOperation> issued;  // null: no check is running
-  std::shared_ptr<const Operation> operation;  // null: a marker, which finishes with its predecessors
+  std::shared_ptr<const Operation> operation;     // null: a marker, which finishes with its predecessors
   std::atomic<uint64_t> next_piece{0};
   std::atomic<bool> done{false};
   std::shared_ptr<Backlog> backlog;                   // null: counts for no stream

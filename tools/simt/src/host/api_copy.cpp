@@ -50,7 +50,7 @@ Place examine(const Memory& memory, const void* pointer, size_t bytes, Side side
     return {Memory::kHost, true};
   }
   require(bytes <= range->bytes - (address - range->begin), cudaErrorInvalidValue);
-    // Pinned memory counts as device memory, because the device sees it at the same address.
+  // Pinned memory counts as device memory, because the device sees it at the same address.
   require(side != Side::host || range->device == Memory::kHost, cudaErrorInvalidValue);
   return {range->device, false};
 }
@@ -124,8 +124,7 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
     }
     auto operation = make_operation(copy, std::move(staged));
     operation->device = stream->device;
-    if (of_devices)
-      operation->copies = Operation::Link{from.device, to.device};
+    if (of_devices) operation->copies = Operation::Link{from.device, to.device};
     runtime.enqueue(stream, std::move(operation));
     if (blocking && !captured) {
       tasks = stream->tail;
