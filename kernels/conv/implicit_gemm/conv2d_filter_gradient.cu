@@ -1,6 +1,7 @@
-// The filter gradient: the choice of an algorithm, of a tile and of the parts of the sum.
-// filter_gradient_kernel.cuh has the implicit GEMM.
+// The filter gradient by the kernel that conv_plan.h chooses. filter_gradient_kernel.cuh has the implicit
+// GEMM.
 #include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/conv/conv_plan.h>
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
@@ -16,29 +17,18 @@
 namespace rondo {
 namespace {
 
-// The kernel that computes the gradient, the number of parts of its sum over the pixels, and the workspace
-// for the parts.
-struct Plan {
-  bool winograd = false, few_channels = false;
-  GemmConfig config;
-  int64_t workspace_bytes = 0;
-};
-Plan plan_of(const ConvGeometry& g, const Conv2dOptions& options, std::optional<TileId> tile, DType type) {
-  Plan plan;
-  if (g.k == 0 || g.patch == 0) return plan;
-  plan.winograd = !tile && type == DType::float32 && winograd::wanted(g, options);
-  plan.few_channels = !tile && !plan.winograd && has_few_channels(g);
-  if (plan.winograd) {
-    plan.config.splits = winograd::filter_gradient_parts(g);
-    plan.workspace_bytes = winograd::filter_gradient_workspace_bytes(g);
-    return plan;
-  }
-  if (plan.few_channels)
-    plan.config.splits = few_channels_parts(g);
-  else
-    plan.config = split_k({g.patch, g.k, g.output_pixels});
-  if (plan.config.splits > 1) plan.workspace_bytes = partials_bytes(g.patch, g.k, plan.config.splits);
-  return plan;
+ConvProblem gradient_problem(const ConvGeometry& g, const Conv2dOptions& options, DType type,
+                             const void* dy = nullptr, const void* x = nullptr) {
+  return {ConvOperation::filter_gradient, g, type, options.math, options.algorithm, dy, x};
+}
+
+// The workspace for the parts of the sum over the pixels. `tile`: as in implicit_gemm.h.
+int64_t parts_bytes(const ConvProblem& problem, const std::optional<TileId>& tile) {
+  const ConvGeometry& g = problem.geometry;
+  if (!tile && choose_conv_method(problem) == ConvMethod::winograd)
+    return winograd::filter_gradient_workspace_bytes(g);
+  return conv2d_partials_bytes(problem.operation, g,
+                               tile ? conv2d_splits(problem.operation, g) : conv_parts(problem));
 }
 
 Status launch_tile(const char* name, TileId tile, FilterGradientParameters<float>& p, int64_t splits,
@@ -67,50 +57,43 @@ Status filter_gradient(std::optional<TileId> tile, const FilterView<float>& dw, 
   constexpr const char* kName = "conv2d_filter_gradient";
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "x", "dy", "dw"}, x, dy, dw, options, &g));
-  const Plan plan = plan_of(g, options, tile, dtype_of<T>);
+  const ConvProblem problem = gradient_problem(g, options, dtype_of<T>, dy.data, x.data);
   ArgumentCheck check(kName);
   check.output("dw", dw);
   check.input("dy", dy);
   check.input("x", x);
-  check.workspace(workspace, plan.workspace_bytes);
+  check.workspace(workspace, parts_bytes(problem, tile));
   RONDO_RETURN_IF_ERROR(check.status());
   if (dw.size() == 0) return {};
 
-  auto* parts = static_cast<float*>(workspace.data);
-  const GemmConfig& config = plan.config;
+  auto* const parts = static_cast<float*>(workspace.data);
   DeviceProperties device;
   RONDO_RETURN_IF_ERROR(device_properties(&device));
+  const ConvPlan plan = tile ? ConvPlan{.splits = conv2d_splits(problem.operation, g), .tile = *tile}
+                             : choose_conv_plan(problem, device);
   if constexpr (std::is_same_v<T, float>) {
-    if (plan.winograd)
-      return winograd::filter_gradient(winograd::tile_kind(device), dw.data, dy.data, x.data, g,
-                                       config.splits, parts, stream);
+    if (plan.method == ConvMethod::winograd)
+      return winograd::filter_gradient(plan.winograd_tile, dw.data, dy.data, x.data, g, plan.splits, parts,
+                                       stream);
   }
-  if (plan.few_channels)
-    return few_channels_filter_gradient(dw.data, dy.data, x.data, g, config.splits, parts, stream);
+  if (plan.method == ConvMethod::few_channels)
+    return few_channels_filter_gradient(dw.data, dy.data, x.data, g, plan.splits, parts, stream);
+  if constexpr (sizeof(T) == 2) {
+    if (plan.wgmma_tile)
+      return launch_filter_gradient_wgmma(kName, *plan.wgmma_tile, plan.pixels, dw.data, dy.data, x.data, g,
+                                          plan.splits, parts, stream);
+  }
 
-  const bool split = config.splits > 1;
+  const bool split = plan.splits > 1;
   FilterGradientParameters<T> p = {};
   p.geometry = g;
   p.x = x.data, p.dy = dy.data, p.dw = dw.data;
   p.x_width = copy_width(x.data, g.c, g.c);
   p.dy_width = copy_width(dy.data, g.k, g.k);
-  p.pixels_per_split = split ? config.k_per_split : std::max<int64_t>(g.output_pixels, 1);
-  if (split) p.partials = {parts, g.patch, g.k, config.splits};
-
-  if (!tile) {
-    TileNeeds needs = kPatchNeeds;
-    needs.type = dtype_of<T>;
-    needs.math = options.math;
-    tile = choose_tile(g.patch, g.k, config.splits, needs, device);
-    if constexpr (sizeof(T) == 2) {
-      constexpr ConvOperation kOperation = ConvOperation::filter_gradient;
-      if (wgmma_conv_fits(kOperation, dtype_of<T>, g, dy.data, x.data))
-        if (const auto wgmma = choose_wgmma_conv_tile(kOperation, g, config.splits, *tile, device))
-          return launch_filter_gradient_wgmma(kName, *wgmma, choose_wgmma_conv_pixels(kOperation, g), dw.data,
-                                              dy.data, x.data, g, config.splits, parts, stream);
-    }
-  }
-  RONDO_RETURN_IF_ERROR(launch_tile(kName, *tile, p, config.splits, stream));
+  p.pixels_per_split = split ? split_k(conv2d_product(problem.operation, g)).k_per_split
+                             : std::max<int64_t>(g.output_pixels, 1);
+  if (split) p.partials = {parts, g.patch, g.k, plan.splits};
+  RONDO_RETURN_IF_ERROR(launch_tile(kName, plan.tile, p, plan.splits, stream));
   return split ? sum_partials(p.partials, dw.data, 1, g.patch, Epilogue{}, stream) : Status();
 }
 
@@ -135,7 +118,7 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
       bytes.data_gradient += transposed_filter_bytes(g);
   }
   bytes.forward_sums = std::max(bytes.forward, conv_sums_workspace_bytes(g, type, options.math));
-  bytes.filter_gradient = plan_of(g, options, std::nullopt, type).workspace_bytes;
+  bytes.filter_gradient = parts_bytes(gradient_problem(g, options, type), std::nullopt);
   return bytes;
 }
 

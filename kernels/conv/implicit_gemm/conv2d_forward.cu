@@ -1,6 +1,7 @@
-// Forward convolution and data gradient: the choice of an algorithm and of a tile. conv2d_kernel.cuh has the
+// Forward convolution and data gradient by the kernel that conv_plan.h chooses. conv2d_kernel.cuh has the
 // implicit GEMM.
 #include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/conv/conv_plan.h>
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
@@ -50,49 +51,46 @@ Status launch_tile(const char* name, ConvOperation operation, TileId tile, Conv2
 // `epilogue`: for y. `workspace`: the partial sums, and after them the transposed filter of a data gradient
 // in tf32. Sets `parts` to the number of parts in epilogue.moments: 0 if the kernel does not compute them.
 template <ConvOperation operation, class T>
-Status implicit_gemm(const char* name, std::optional<ConvTile> tile, Math math, Conv2dParameters<T>& p,
+Status implicit_gemm(const char* name, const ConvPlan& plan, Conv2dParameters<T>& p,
                      const ConvEpilogue<T>& epilogue, Workspace workspace, int64_t* parts,
                      cudaStream_t stream) {
   *parts = 0;
   const ConvGeometry& g = p.geometry;
   const GemmShape product = conv2d_product(operation, g);
-  const int64_t splits = tile ? tile->splits : conv2d_splits(operation, g);
   auto* const partials = static_cast<float*>(workspace.data);
-  if (splits > 1)
-    p.partials = {partials, product.m, product.n, splits};
+  if (plan.splits > 1)
+    p.partials = {partials, product.m, product.n, plan.splits};
   else
     p.moments = epilogue.moments;
   if (!prepare_conv2d<operation>(p, epilogue)) return {};
-  if (!tile) {
-    DeviceProperties device;
-    RONDO_RETURN_IF_ERROR(device_properties(&device));
-    tile = choose_conv2d_tile<operation>(g, splits, dtype_of<T>, math, device);
-    const bool fits = (sizeof(T) == 2 || math == Math::tf32) &&
-                      wgmma_conv_fits(operation, dtype_of<T>, g, p.from, p.filter);
-    if (const auto wgmma =
-            fits ? choose_wgmma_conv_tile(operation, g, splits, tile->id, device) : std::nullopt) {
-      const T* filter = p.filter;
-      if constexpr (std::is_same_v<T, float> && operation == ConvOperation::data_gradient) {
-        float* const transposed = partials + conv2d_partials_bytes(operation, g, splits) / 4;
+  if (plan.wgmma_tile) {
+    const T* filter = p.filter;
+    if constexpr (std::is_same_v<T, float>) {
+      if (plan.transposed_filter) {
+        float* const transposed = partials + conv2d_partials_bytes(operation, g, plan.splits) / 4;
         RONDO_RETURN_IF_ERROR(transpose_filter(transposed, filter, g, stream));
         filter = transposed;
       }
-      const WgmmaConvPixels pixels = choose_wgmma_conv_pixels(operation, g);
-      if (p.moments.values) *parts = wgmma_moment_parts(g, pixels);
-      return launch_conv2d_wgmma(name, operation, *wgmma, pixels, p.to, p.from, filter, epilogue, g, splits,
-                                 partials, stream);
     }
+    if (p.moments.values) *parts = wgmma_moment_parts(g, plan.pixels);
+    return launch_conv2d_wgmma(name, operation, *plan.wgmma_tile, plan.pixels, p.to, p.from, filter, epilogue,
+                               g, plan.splits, partials, stream);
   }
-  RONDO_RETURN_IF_ERROR(launch_tile(name, operation, tile->id, p, parts, stream));
-  if (splits <= 1) return {};
+  RONDO_RETURN_IF_ERROR(launch_tile(name, operation, plan.tile, p, parts, stream));
+  if (plan.splits <= 1) return {};
   return sum_partials(p.partials, p.to, product.n, 1, tile_epilogue<4>(epilogue, p.to, product.n), stream);
 }
 
-// Whether Winograd's algorithm computes a result of `size` elements.
-template <class T>
-bool by_winograd(const std::optional<ConvTile>& tile, int64_t size, const ConvGeometry& g,
-                 const Conv2dOptions& options) {
-  return std::is_same_v<T, float> && !tile && size > 0 && winograd::wanted(g, options);
+// Of y or dx. With a tile, an implicit GEMM with that tile.
+Status plan_for_device(const ConvProblem& problem, const std::optional<ConvTile>& tile, ConvPlan* plan) {
+  if (tile) {
+    *plan = {.splits = tile->splits, .tile = tile->id};
+    return {};
+  }
+  DeviceProperties device;
+  RONDO_RETURN_IF_ERROR(device_properties(&device));
+  *plan = choose_conv_plan(problem, device);
+  return {};
 }
 
 // Whether tensor cores may compute y.
@@ -109,26 +107,20 @@ int64_t most_moment_parts(const ConvGeometry& g, DType type, Math math) {
 
 // y with all of its epilogue but the sums; sets `parts` as implicit_gemm().
 template <class T>
-Status forward(const std::optional<ConvTile>& tile, T* y, const T* x, const T* filter, const ConvGeometry& g,
-               const Conv2dOptions& options, bool winograd, const ConvEpilogue<T>& epilogue,
-               Workspace workspace, int64_t* parts, cudaStream_t stream) {
+Status forward(const ConvPlan& plan, T* y, const T* x, const T* filter, const ConvGeometry& g,
+               const ConvEpilogue<T>& epilogue, Workspace workspace, int64_t* parts, cudaStream_t stream) {
   *parts = 0;
   if constexpr (std::is_same_v<T, float>) {
-    if (winograd) {
-      DeviceProperties device;
-      RONDO_RETURN_IF_ERROR(device_properties(&device));
-      return winograd::forward(winograd::tile_kind(device), y, x, filter, epilogue, g,
+    if (plan.method == ConvMethod::winograd)
+      return winograd::forward(plan.winograd_tile, y, x, filter, epilogue, g,
                                static_cast<float*>(workspace.data), stream);
-    }
   }
-  if (!tile && g.output_pixels > 0 && g.k > 0 && has_few_channels(g))
-    return few_channels_forward(y, x, filter, epilogue, g, stream);
+  if (plan.method == ConvMethod::few_channels) return few_channels_forward(y, x, filter, epilogue, g, stream);
   Conv2dParameters<T> p = {};
   p.geometry = g;
   p.from = x, p.filter = filter, p.to = y;
   p.image_fastest = g.pad_h > 0 || g.pad_w > 0;
-  return implicit_gemm<ConvOperation::forward>("conv2d_forward", tile, options.math, p, epilogue, workspace,
-                                               parts, stream);
+  return implicit_gemm<ConvOperation::forward>("conv2d_forward", plan, p, epilogue, workspace, parts, stream);
 }
 
 template <class T>
@@ -141,7 +133,9 @@ Status forward(const std::optional<ConvTile>& tile, const ImageView<T>& y, const
   const ImageView<const T>& residual = epilogue.residual;
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "x", "y", "filter"}, x, y, filter, options, &g));
-  const bool winograd = by_winograd<T>(tile, y.size(), g, options);
+  const ConvProblem problem = {ConvOperation::forward, g,      dtype_of<T>, options.math,
+                               options.algorithm,      x.data, filter.data};
+  const bool winograd = !tile && choose_conv_method(problem) == ConvMethod::winograd;
   ArgumentCheck check(kName);
   check.output("y", y, {"residual"});
   check.input("x", x);
@@ -168,9 +162,11 @@ Status forward(const std::optional<ConvTile>& tile, const ImageView<T>& y, const
   ConvEpilogue<T> of_kernel = {bias.data, residual.data, epilogue.relu};
   const int64_t most_parts = most_moment_parts(g, dtype_of<T>, options.math);
   if (sums.data && most_parts > 0) of_kernel.moments = partial_moments(workspace, most_parts, g.k);
+  ConvPlan plan;
+  RONDO_RETURN_IF_ERROR(plan_for_device(problem, tile, &plan));
   int64_t parts = 0;
-  RONDO_RETURN_IF_ERROR(forward<T>(tile, y.data, x.data, filter.data, g, options, winograd, of_kernel,
-                                   workspace, &parts, stream));
+  RONDO_RETURN_IF_ERROR(
+      forward<T>(plan, y.data, x.data, filter.data, g, of_kernel, workspace, &parts, stream));
   if (!sums.data) return {};
   if (parts > 0)
     return add_partial_moments("conv2d_sums", sums.data, of_kernel.moments, parts, workspace, stream);
@@ -184,7 +180,9 @@ Status data_gradient(const std::optional<ConvTile>& tile, const ImageView<T>& dx
   constexpr const char* kName = "conv2d_data_gradient";
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "dx", "dy", "filter"}, dx, dy, filter, options, &g));
-  const bool winograd = by_winograd<T>(tile, dx.size(), g, options);
+  const ConvProblem problem = {
+      ConvOperation::data_gradient, g, dtype_of<T>, options.math, options.algorithm, dy.data, filter.data};
+  const bool winograd = !tile && choose_conv_method(problem) == ConvMethod::winograd;
   ArgumentCheck check(kName);
   check.output("dx", dx);
   check.input("dy", dy);
@@ -195,33 +193,34 @@ Status data_gradient(const std::optional<ConvTile>& tile, const ImageView<T>& dx
                                             (in_tf32 ? transposed_filter_bytes(g) : 0));
   RONDO_RETURN_IF_ERROR(check.status());
 
+  ConvPlan plan;
+  RONDO_RETURN_IF_ERROR(plan_for_device(problem, tile, &plan));
   if constexpr (std::is_same_v<T, float>) {
-    if (winograd) {
-      DeviceProperties device;
-      RONDO_RETURN_IF_ERROR(device_properties(&device));
-      return winograd::data_gradient(winograd::tile_kind(device), dx.data, dy.data, filter.data, g,
+    if (plan.method == ConvMethod::winograd)
+      return winograd::data_gradient(plan.winograd_tile, dx.data, dy.data, filter.data, g,
                                      static_cast<float*>(workspace.data), stream);
-    }
   }
   Conv2dParameters<T> p = {};
   p.geometry = g;
   p.from = dy.data, p.filter = filter.data, p.to = dx.data;
   p.image_fastest = true;
   int64_t no_parts = 0;
-  return implicit_gemm<ConvOperation::data_gradient>(kName, tile, options.math, p, ConvEpilogue<T>{},
-                                                     workspace, &no_parts, stream);
+  return implicit_gemm<ConvOperation::data_gradient>(kName, plan, p, ConvEpilogue<T>{}, workspace, &no_parts,
+                                                     stream);
 }
 
 }  // namespace
 
 GemmShape conv2d_product(ConvOperation operation, const ConvGeometry& g) {
   if (operation == ConvOperation::forward) return {g.output_pixels, g.k, g.patch};
+  if (operation == ConvOperation::filter_gradient) return {g.patch, g.k, g.output_pixels};
   const int64_t phases = std::max<int64_t>(1, phases_of<ConvOperation::data_gradient>(g));
   return {saturating_product({g.images, g.h, g.w}), g.c,
           ceil_div<int64_t>(saturating_product({g.k, g.r, g.s}), phases)};
 }
 
 int64_t conv2d_splits(ConvOperation operation, const ConvGeometry& g) {
+  if (operation == ConvOperation::filter_gradient) return split_k(conv2d_product(operation, g)).splits;
   constexpr int64_t kLeastK = 512;  // of a part
   return split_k(conv2d_product(operation, g), kLeastK).splits;
 }

@@ -215,16 +215,6 @@ bool prepare_conv2d(Conv2dParameters<T>& p, const ConvEpilogue<T>& epilogue) {
          (operation == ConvOperation::data_gradient ? g.h > 0 && g.w > 0 : g.output_pixels > 0);
 }
 
-template <ConvOperation operation>
-TileId choose_conv2d_tile(const ConvGeometry& g, int64_t splits, DType type, Math math,
-                          const DeviceProperties& device) {
-  TileNeeds needs = kGatherNeeds;
-  needs.type = type;
-  needs.math = math;
-  const GemmShape product = conv2d_product(operation, g);
-  return choose_tile(product.m, product.n, splits, needs, device);
-}
-
 // For conv2d_forward.cu: launches the kernel with a tile of one arithmetic each.
 Status launch_conv2d_tf32(const char* name, ConvOperation operation, TileId tile, Conv2dParameters<float>& p,
                           cudaStream_t stream);

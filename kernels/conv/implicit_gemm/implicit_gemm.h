@@ -15,14 +15,15 @@ namespace rondo {
 inline constexpr TileNeeds kGatherNeeds = {Order::k_major, 24};
 inline constexpr TileNeeds kPatchNeeds = {Order::mn_major, 12};
 
-// The product that computes y or dx. k: for y the patch, for dx the mean over the phases (taps.cuh).
+// The product that computes y, dx or the transpose of dw. k: for y the patch, for dx the mean over the phases
+// (taps.cuh), for dw the pixels of y.
 GemmShape conv2d_product(ConvOperation operation, const ConvGeometry& geometry);
 
-// The number of parts of the sum over k of y or dx: more than 1 if there are too few tiles for a large GPU
-// and the sum is long. A function of the shape alone, as split_k().
+// The number of parts of the sum over k: more than 1 if there are too few tiles for a large GPU and the sum is
+// long. A function of the shape alone, as split_k().
 int64_t conv2d_splits(ConvOperation operation, const ConvGeometry& geometry);
 
-// The bytes of the workspace for the partial sums of y or dx; 0 for one part.
+// The bytes of the workspace for the partial sums; 0 for one part.
 int64_t conv2d_partials_bytes(ConvOperation operation, const ConvGeometry& geometry, int64_t splits);
 
 // A tile for y or dx, and the number of blocks that divide its sum: one if only a tile is given.

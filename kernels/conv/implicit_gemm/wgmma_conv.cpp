@@ -155,9 +155,7 @@ std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, con
                                                     const DeviceProperties& device) {
   if (!device.wgmma) return std::nullopt;
   const int multiprocessors = std::max(1, device.multiprocessors);
-  const GemmShape product = operation == ConvOperation::filter_gradient
-                                ? GemmShape{g.patch, g.k, g.output_pixels}
-                                : conv2d_product(operation, g);
+  const GemmShape product = conv2d_product(operation, g);
   const TileInfo& tile = tile_infos()[static_cast<size_t>(other)];
   const Steps steps = steps_of(operation, g, splits, kLineBytes / static_cast<int>(size_of(tile.type)));
   double least = steps.mma * estimated_time({product.m, product.n, 1}, splits, tile.m, tile.n,

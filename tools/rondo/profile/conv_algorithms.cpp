@@ -1,5 +1,5 @@
+#include <rondo/kernels/conv/conv_plan.h>
 #include <rondo/kernels/conv/direct/few_channels.h>
-#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/gemm/gemm_config.h>
@@ -34,30 +34,20 @@ std::vector<ConvKernels> conv_kernels(const ProfileArguments& a, const ImageView
       {"few_channels", options(ConvAlgorithm::direct), {}});
   DeviceProperties device;
   throw_if_error(device_properties(&device));
-  TileNeeds gather = kGatherNeeds, patch = kPatchNeeds;
-  gather.math = patch.math = a.math;
-  gather.type = patch.type = a.type;
-  const GemmConfig parts = split_k({g.patch, g.k, g.output_pixels});
+  const auto plan = [&](ConvOperation operation) {
+    return choose_implicit_gemm_plan({operation, g, a.type, a.math}, device);
+  };
   // No tile where the library chooses one of wgmma: it does that itself, if these kernels fit.
-  const auto unless_wgmma = [&](ConvOperation operation, int64_t splits,
-                                TileId tile) -> std::optional<TileId> {
-    const bool wgmma = (a.type != DType::float32 || a.math == Math::tf32) &&
-                       wgmma_conv_fits(operation, a.type, g, nullptr, nullptr) &&
-                       choose_wgmma_conv_tile(operation, g, splits, tile, device);
-    return wgmma ? std::nullopt : std::optional(tile);
-  };
   const auto image_tile = [&](ConvOperation operation) -> std::optional<ConvTile> {
-    const GemmShape product = conv2d_product(operation, g);
-    const int64_t splits = conv2d_splits(operation, g);
-    const TileId tile = choose_tile(product.m, product.n, splits, gather, device);
-    return unless_wgmma(operation, splits, tile) ? std::optional(ConvTile(tile, splits)) : std::nullopt;
+    const ConvPlan of_image = plan(operation);
+    return of_image.wgmma_tile ? std::nullopt : std::optional(ConvTile(of_image.tile, of_image.splits));
   };
+  const ConvPlan of_filter = plan(ConvOperation::filter_gradient);
   add("implicit_gemm", true, "",
       {"implicit_gemm",
        options(ConvAlgorithm::direct),
        {image_tile(ConvOperation::forward), image_tile(ConvOperation::data_gradient),
-        unless_wgmma(ConvOperation::filter_gradient, parts.splits,
-                     choose_tile(g.patch, g.k, parts.splits, patch, device))},
+        of_filter.wgmma_tile ? std::nullopt : std::optional(of_filter.tile)},
        gemm_workspace_bytes({g.patch, g.k, g.output_pixels})});
   add("winograd", winograd::fits(g) && a.math == Math::fp32 && a.type == DType::float32,
       "3 x 3 filters, stride 1, padding up to 2, channels and filters in multiples of 16, the math fp32 and "

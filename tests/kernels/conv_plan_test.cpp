@@ -1,0 +1,155 @@
+// The kernels that convolutions choose. These are pure functions, so no device is needed.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/conv/conv_plan.h>
+#include <rondo/tests/kernels/reference/conv_reference.h>
+#include <simt/gpus.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rondo::test {
+namespace {
+
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+// Appends `value` to that of the line with the key, or a line.
+void add(Lines* lines, const std::string& key, const std::string& value) {
+  const auto found = std::ranges::find(*lines, key, &Lines::value_type::first);
+  if (found == lines->end())
+    lines->emplace_back(key, value);
+  else
+    found->second += " " + value;
+}
+
+DeviceProperties device_of(const simt::GpuProperties& gpu) {
+  return {gpu.multiprocessors, gpu.shared_block_kb * 1024, false, gpu.major == 9};
+}
+
+struct Arithmetic {
+  const char* name;
+  DType type;
+  Math math;
+  int capability;  // the least that has it, times 10
+};
+constexpr Arithmetic kArithmetics[] = {{"fp32", DType::float32, Math::fp32, 0},
+                                       {"tf32", DType::float32, Math::tf32, 80},
+                                       {"tf32x3", DType::float32, Math::tf32x3, 80},
+                                       {"bf16", DType::bfloat16, Math::fp32, 80},
+                                       {"fp16", DType::float16, Math::fp32, 75}};
+
+ConvProblem problem_of(ConvOperation operation, const ConvCase& c, const Arithmetic& arithmetic) {
+  return {operation, geometry_of(c), arithmetic.type, arithmetic.math, c.options.algorithm};
+}
+
+// The plans of the GPUs that have the arithmetic: "plan: GPUs".
+std::vector<std::string> plans_of(ConvOperation operation, const ConvCase& c, const Arithmetic& arithmetic) {
+  Lines gpus_of;
+  for (const simt::GpuProperties& gpu : simt::gpus()) {
+    if (10 * gpu.major + gpu.minor < arithmetic.capability) continue;
+    std::ostringstream plan;
+    plan << choose_conv_plan(problem_of(operation, c, arithmetic), device_of(gpu));
+    add(&gpus_of, plan.str(), gpu.name);
+  }
+  std::vector<std::string> plans;
+  for (const auto& [plan, gpus] : gpus_of)
+    plans.push_back(plan + ": " + (gpus_of.size() == 1 ? "all" : gpus));
+  return plans;
+}
+
+// Every choice, for every GPU that the forecasts know, as text: a change of a choice changes a line of
+// conv_plans.txt. The test prints the text that it expects there. "all" are the GPUs that have the
+// arithmetic.
+TEST(ConvPlan, Table) {
+  struct Layer {
+    const char* name;
+    int64_t size, c, k, filter, stride, pad;
+  };
+  // As nn/models/models.cpp has them, for images of 28 x 28.
+  constexpr Layer kLayers[] = {
+      {"LeNet", 28, 1, 20, 3, 1, 0},        {"LeNet", 13, 20, 50, 5, 1, 0},
+      {"ResNet-18", 28, 1, 64, 3, 1, 1},    {"ResNet-18", 28, 64, 64, 3, 1, 1},
+      {"ResNet-18", 28, 64, 128, 3, 2, 1},  {"ResNet-18", 28, 64, 128, 1, 2, 0},
+      {"ResNet-18", 14, 128, 128, 3, 1, 1}, {"ResNet-18", 14, 128, 256, 3, 2, 1},
+      {"ResNet-18", 14, 128, 256, 1, 2, 0}, {"ResNet-18", 7, 256, 256, 3, 1, 1},
+      {"ResNet-18", 7, 256, 512, 3, 2, 1},  {"ResNet-18", 7, 256, 512, 1, 2, 0},
+      {"ResNet-18", 4, 512, 512, 3, 1, 1},
+  };
+  std::ostringstream table;
+  for (const Layer& layer : kLayers)
+    for (const int64_t images : {256, 8})
+      for (const auto& [operation, name] :
+           {std::pair(ConvOperation::forward, "y"), std::pair(ConvOperation::data_gradient, "dx"),
+            std::pair(ConvOperation::filter_gradient, "dw")}) {
+        if (layer.c == 1 && operation == ConvOperation::data_gradient) continue;  // no training needs it
+        const ConvCase c = {
+            images,  layer.size,   layer.size,   layer.c,
+            layer.k, layer.filter, layer.filter, {layer.stride, layer.stride, layer.pad, layer.pad}};
+        table << layer.name << ", " << layer.size << " x " << layer.size << " x " << layer.c << " to "
+              << layer.k << ", filter " << layer.filter << ", stride " << layer.stride << ", " << images
+              << " images, " << name << "\n";
+        Lines types_of;
+        for (const Arithmetic& arithmetic : kArithmetics)
+          for (const std::string& plan : plans_of(operation, c, arithmetic))
+            add(&types_of, plan, arithmetic.name);
+        for (const auto& [plan, types] : types_of) table << "  " << types << ": " << plan << "\n";
+      }
+  std::ifstream file(RONDO_CONV_PLANS);
+  const std::string expected{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(table.str(), expected) << "conv_plans.txt should be:\n" << table.str();
+}
+
+// The parts, and so the workspace, are the same on every device.
+TEST(ConvPlan, ThePartsDoNotDependOnTheDevice) {
+  const ConvCase cases[] = {{8, 4, 4, 512, 512, 3, 3, {.pad_h = 1, .pad_w = 1}},
+                            {8, 28, 28, 1, 20, 3, 3},
+                            {8, 7, 7, 256, 512, 1, 1, {.stride_h = 2, .stride_w = 2}}};
+  for (const ConvCase& c : cases)
+    for (const ConvOperation operation :
+         {ConvOperation::forward, ConvOperation::data_gradient, ConvOperation::filter_gradient})
+      for (const Arithmetic& arithmetic : kArithmetics) {
+        const ConvProblem problem = problem_of(operation, c, arithmetic);
+        for (const simt::GpuProperties& gpu : simt::gpus())
+          EXPECT_EQ(choose_conv_plan(problem, device_of(gpu)).splits, conv_parts(problem)) << gpu.name;
+      }
+}
+
+TEST(ConvPlan, TheMethodDependsOnShapeAndOptions) {
+  const auto method = [](ConvOperation operation, ConvCase c, ConvAlgorithm algorithm, Math math = Math::fp32,
+                         DType type = DType::float32) {
+    c.options.algorithm = algorithm;
+    return choose_conv_method(problem_of(operation, c, {"", type, math, 0}));
+  };
+  using enum ConvOperation;
+  using enum ConvAlgorithm;
+  const ConvCase square = {8, 28, 28, 64, 64, 3, 3, {.pad_h = 1, .pad_w = 1}},
+                 first = {8, 28, 28, 1, 20, 3, 3};
+  for (const ConvOperation operation : {forward, data_gradient, filter_gradient}) {
+    EXPECT_EQ(method(operation, square, automatic), ConvMethod::winograd);
+    EXPECT_EQ(method(operation, square, direct), ConvMethod::implicit_gemm);
+    EXPECT_EQ(method(operation, square, automatic, Math::tf32), ConvMethod::implicit_gemm);
+    EXPECT_EQ(method(operation, square, automatic, Math::tf32x3), ConvMethod::implicit_gemm);
+    EXPECT_EQ(method(operation, square, automatic, Math::fp32, DType::float16), ConvMethod::implicit_gemm);
+    for (const Math math : kMathModes)
+      EXPECT_EQ(method(operation, first, automatic, math),
+                operation == data_gradient ? ConvMethod::implicit_gemm : ConvMethod::few_channels);
+  }
+  // Channels that Winograd's algorithm takes, but that do not pay for its transforms.
+  const ConvCase narrow = {8, 28, 28, 16, 16, 3, 3};
+  EXPECT_EQ(method(forward, narrow, automatic), ConvMethod::implicit_gemm);
+  EXPECT_EQ(method(forward, narrow, winograd), ConvMethod::winograd);
+  // y and dx of no images are empty; dw is zero.
+  ConvCase none = square;
+  none.n = 0;
+  EXPECT_EQ(method(forward, none, automatic), ConvMethod::implicit_gemm);
+  EXPECT_EQ(method(data_gradient, none, automatic), ConvMethod::implicit_gemm);
+  EXPECT_EQ(method(filter_gradient, none, automatic), ConvMethod::winograd);
+}
+
+}  // namespace
+}  // namespace rondo::test
