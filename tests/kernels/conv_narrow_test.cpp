@@ -140,18 +140,38 @@ struct WithWgmma {
   }
 };
 
+// Of the tensors from 256 bytes, in elements.
+struct Offsets {
+  Offsets(int64_t all) : x(all), filter(all), dy(all), y(all), dx(all), dw(all) {}
+  int64_t x, filter, dy, y, dx, dw;
+
+  friend std::ostream& operator<<(std::ostream& out, const Offsets& o) {
+    return out << o.x << " " << o.filter << " " << o.dy << " " << o.y << " " << o.dx << " " << o.dw;
+  }
+};
+// The factors at multiples of 16 bytes, which tensor maps need, the results anywhere.
+template <class T>
+Offsets offsets_for_wgmma(Random& random) {
+  const auto factor = [&] { return random.below(5) * (16 / static_cast<int64_t>(sizeof(T))); };
+  Offsets offsets = 0;
+  offsets.x = factor(), offsets.filter = factor(), offsets.dy = factor();
+  offsets.y = random.below(9), offsets.dx = random.below(9), offsets.dw = random.below(9);
+  return offsets;
+}
+
 template <class T, class With>
-void check(const ConvCase& c, int64_t offset, bool fused, const With& with) {
+void check(const ConvCase& c, const Offsets& offsets, bool fused, const With& with) {
   std::ostringstream name;
   PrintTo(c, &name);
-  SCOPED_TRACE(concat(name.str(), ", offset ", offset, fused ? ", bias and ReLU" : "", ", ", with));
+  SCOPED_TRACE(concat(name.str(), ", offsets ", offsets, fused ? ", bias and ReLU" : "", ", ", with));
   const Stream stream;
   const Floats x = representable<T>(c.x_size(), 1), filter = representable<T>(c.filter_size(), 2),
                dy = representable<T>(c.y_size(), 3), bias = fused ? normal_values(c.k, 4) : Floats();
   const Floats abs_x = magnitudes(x), abs_filter = magnitudes(filter), abs_dy = magnitudes(dy);
-  GuardedBuffer<T> dev_x(rounded<T>(x), offset), dev_filter(rounded<T>(filter), offset),
-      dev_dy(rounded<T>(dy), offset), y(c.y_size(), offset), dx(c.x_size(), offset);
-  GuardedBuffer<float> dw(c.filter_size()), dev_bias(bias), scratch(workspace_of<T>(c).filter_gradient / 4),
+  GuardedBuffer<T> dev_x(rounded<T>(x), offsets.x), dev_filter(rounded<T>(filter), offsets.filter),
+      dev_dy(rounded<T>(dy), offsets.dy), y(c.y_size(), offsets.y), dx(c.x_size(), offsets.dx);
+  GuardedBuffer<float> dw(c.filter_size(), offsets.dw), dev_bias(bias),
+      scratch(workspace_of<T>(c).filter_gradient / 4),
       of_y(with.template image_workspace<T>(ConvOperation::forward, c) / 4),
       of_dx(with.template image_workspace<T>(ConvOperation::data_gradient, c) / 4);
 
@@ -174,8 +194,8 @@ void check(const ConvCase& c, int64_t offset, bool fused, const With& with) {
       << "filter gradient";
 }
 template <class T>
-void check(const ConvCase& c, int64_t offset, bool fused) {
-  check<T>(c, offset, fused, WithTile{});
+void check(const ConvCase& c, const Offsets& offsets, bool fused) {
+  check<T>(c, offsets, fused, WithTile{});
 }
 
 template <class T>
@@ -262,7 +282,8 @@ TYPED_TEST(ConvNarrowWgmma, DrawnShapes) {
         1 + random.below(9), r + random.below(9), s + random.below(9), channels(), channels(), r, s};
     c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
     c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
-    check<TypeParam>(c, 0, random.below(2) == 0, drawn_with(draw));
+    const bool fused = random.below(2) == 0;
+    check<TypeParam>(c, offsets_for_wgmma<TypeParam>(random), fused, drawn_with(draw));
   }
 }
 
@@ -305,15 +326,16 @@ TYPED_TEST(ConvNarrowWgmma, ConsecutivePixels) {
 }
 
 // The kernel rounds its operands; the sums are inexact, too.
-void check_tf32_forward(const ConvCase& c, bool fused, const WithWgmma& with) {
+void check_tf32_forward(const ConvCase& c, bool fused, const WithWgmma& with, const Offsets& offsets = 0) {
   std::ostringstream name;
   PrintTo(c, &name);
-  SCOPED_TRACE(concat(name.str(), fused ? ", bias and ReLU" : "", ", ", with));
+  SCOPED_TRACE(concat(name.str(), ", offsets ", offsets, fused ? ", bias and ReLU" : "", ", ", with));
   const Stream stream;
   const Floats given_x = normal_values(c.x_size(), 1), given_filter = normal_values(c.filter_size(), 2),
                x = nearest_tf32(given_x), filter = nearest_tf32(given_filter),
                bias = fused ? normal_values(c.k, 4) : Floats();
-  GuardedBuffer<float> dev_x(given_x), dev_filter(given_filter), dev_bias(bias), y(c.y_size());
+  GuardedBuffer<float> dev_x(given_x, offsets.x), dev_filter(given_filter, offsets.filter), dev_bias(bias),
+      y(c.y_size(), offsets.y);
   Conv2dEpilogue epilogue;
   if (fused) epilogue = {.bias = dev_bias.view(), .relu = true};
   const ConvGeometry g = geometry_of(c);
@@ -327,15 +349,17 @@ void check_tf32_forward(const ConvCase& c, bool fused, const WithWgmma& with) {
 }
 
 // Without a tile: by conv2d_data_gradient(). A misaligned filter is as good as any: the kernel reads a copy.
-void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::optional<WithWgmma> with) {
+void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::optional<WithWgmma> with,
+                              const Offsets& offsets = 0) {
   std::ostringstream name;
   PrintTo(c, &name);
-  SCOPED_TRACE(concat(name.str(), ", filter offset ", filter_offset, ", ",
+  SCOPED_TRACE(concat(name.str(), ", filter offset ", filter_offset, ", others ", offsets, ", ",
                       with.value_or(WithWgmma{kWgmmaTiles[0]}), with ? "" : " if none is chosen"));
   const Stream stream;
   const Floats given_dy = normal_values(c.y_size(), 1), given_filter = normal_values(c.filter_size(), 2),
                dy = nearest_tf32(given_dy), filter = nearest_tf32(given_filter);
-  GuardedBuffer<float> dev_dy(given_dy), dev_filter(given_filter, filter_offset), dx(c.x_size());
+  GuardedBuffer<float> dev_dy(given_dy, offsets.dy), dev_filter(given_filter, filter_offset),
+      dx(c.x_size(), offsets.dx);
   const ConvGeometry g = geometry_of(c);
   ASSERT_TRUE(
       wgmma_conv_fits(ConvOperation::data_gradient, DType::float32, g, dev_dy.data(), dev_filter.data()));
@@ -392,7 +416,8 @@ TEST_F(ConvTf32Wgmma, Forward) {
   Random random(12);
   for (int i = 0; i < 24; ++i) {
     const ConvCase c = draw(random, &ConvCase::c, &ConvCase::k);
-    check_tf32_forward(c, random.below(2) == 0, drawn_with(i));
+    const bool fused = random.below(2) == 0;
+    check_tf32_forward(c, fused, drawn_with(i), offsets_for_wgmma<float>(random));
   }
   for (int i = 0; i < 6; ++i) {
     const WithWgmma with = drawn_with(i);
@@ -413,8 +438,11 @@ TEST_F(ConvTf32Wgmma, ConsecutivePixels) {
 
 TEST_F(ConvTf32Wgmma, DataGradient) {
   Random random(13);
-  for (int i = 0; i < 24; ++i)
-    check_tf32_data_gradient(draw(random, &ConvCase::k, &ConvCase::c), random.below(4), drawn_with(i));
+  for (int i = 0; i < 24; ++i) {
+    const ConvCase c = draw(random, &ConvCase::k, &ConvCase::c);
+    const int64_t filter_offset = random.below(4);
+    check_tf32_data_gradient(c, filter_offset, drawn_with(i), offsets_for_wgmma<float>(random));
+  }
   const auto in_tf32 = [](Conv2dOptions options) {
     options.math = Math::tf32;
     return options;

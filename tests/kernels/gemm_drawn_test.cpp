@@ -42,8 +42,8 @@ struct Draw {
   GemmShape shape;
   GemmOptions options;
   bool with_bias;
-  int64_t a_gap, b_gap, c_gap;  // of strides
-  int64_t a_offset, b_offset, c_offset;
+  int64_t a_gap, b_gap, c_gap;           // of strides
+  int64_t a_offset, b_offset, c_offset;  // that of C also for the bias
 };
 
 template <class A>
@@ -109,7 +109,9 @@ class DrawnTensorProducts : public testing::Test {
                (d.kernel == Kernel::stream_k && wgmma_tile_infos()[d.tile].cluster_blocks > 1));
       d.blocks = static_cast<int>(1 + random.below(9));
       if (sizeof(T) == 4) d.options.transpose_a = false, d.options.transpose_b = true;
-      d.a_offset = d.b_offset = 0;
+      // Tensor maps need addresses at multiples of 16 bytes.
+      constexpr int64_t kUnit = 16 / static_cast<int64_t>(sizeof(T));
+      d.a_offset = kUnit * some(5), d.b_offset = kUnit * some(5);
     }
     return d;
   }
@@ -205,7 +207,8 @@ class DrawnTensorProducts : public testing::Test {
 
     GuardedBuffer<T> da(rounded<T>(given_a), d.a_offset), db(rounded<T>(given_b), d.b_offset);
     GuardedBuffer<C> dc(rounded<C>(given_c), d.c_offset);
-    GuardedBuffer<float> dbias(bias), scratch(gemm_workspace_bytes(d.shape, d.options, dtype_of<T>) / 4);
+    GuardedBuffer<float> dbias(bias, d.c_offset),
+        scratch(gemm_workspace_bytes(d.shape, d.options, dtype_of<T>) / 4);
     GemmOptions options = d.options;
     if (d.with_bias) options.bias = dbias.view();
     const Stream stream;
