@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/math_capability.h>
 #include <rondo/kernels/core/math_mode.h>
 
 #include <cuda_runtime.h>
@@ -38,12 +39,12 @@ Status check_math(const char* name, Math math) {
   if (std::ranges::find(kMathModes, math) == std::end(kMathModes))
     return bad_argument(name, ": math is the enumerator ", static_cast<int>(math), ", must be from 0 to ",
                         std::size(kMathModes) - 1);
-  return check_capability(name, concat("math ", name_of(math)), 80);
+  return check_capability(name, concat("math ", name_of(math)), least_capability(DType::float32, math));
 }
 
 Status check_factor_type(const char* name, DType type) {
   if (type == DType::float32) return {};
-  return check_capability(name, name_of(type), type == DType::float16 ? 75 : 80);
+  return check_capability(name, name_of(type), least_capability(type, Math::fp32));
 }
 
 Status check_wgmma(const char* name) {

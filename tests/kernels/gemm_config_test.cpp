@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+#include <rondo/kernels/core/math_capability.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/tile_order.h>
@@ -165,8 +166,21 @@ GemmProblem product_of(const GemmShape& shape, DType type = DType::bfloat16) {
           {Order::k_major, 4096, stride},
           {Order::k_major, 8192, stride}};
 }
-DeviceProperties device_of(const simt::GpuProperties& gpu) {
-  return {gpu.multiprocessors, gpu.shared_block_kb * 1024, false, gpu.major == 9};
+struct Gpu {
+  std::string name;
+  int capability;  // times 10
+  DeviceProperties device;
+};
+// The GPUs that the forecasts know, and one of each other compute capability that the build is for. An RTX
+// A6000 has 84 multiprocessors (GA102 white paper), an RTX 5090 170 (RTX Blackwell white paper).
+std::vector<Gpu> all_gpus() {
+  std::vector<Gpu> all = {{"rtxa6000", 86, {84, kSm86}}, {"rtx5090", 120, {170, kSm86}}};
+  for (const simt::GpuProperties& gpu : simt::gpus())
+    all.push_back({gpu.name,
+                   10 * gpu.major + gpu.minor,
+                   {gpu.multiprocessors, gpu.shared_block_kb * 1024, false, gpu.major == 9}});
+  std::ranges::stable_sort(all, {}, &Gpu::capability);
+  return all;
 }
 std::string plan_text(const GemmProblem& product, const DeviceProperties& device) {
   std::ostringstream text;
@@ -177,11 +191,11 @@ constexpr DeviceProperties kH100 = {132, kSm90, false, true};
 
 TEST(GemmPlan, OnlyDevicesWithWgmmaUseIt) {
   int with = 0;
-  for (const simt::GpuProperties& gpu : simt::gpus())
+  for (const Gpu& gpu : all_gpus())
     for (const DType type : {DType::float32, DType::bfloat16, DType::float16}) {
-      const GemmPlan plan = choose_gemm_plan(product_of({4096, 4096, 4096}, type), device_of(gpu));
-      EXPECT_EQ(plan.kernel == GemmPlan::Kernel::persistent, gpu.major == 9) << gpu.name;
-      with += gpu.major == 9;
+      const GemmPlan plan = choose_gemm_plan(product_of({4096, 4096, 4096}, type), gpu.device);
+      EXPECT_EQ(plan.kernel == GemmPlan::Kernel::persistent, gpu.capability == 90) << gpu.name;
+      with += gpu.capability == 90;
       // The parts of k are those of every device, and so is the workspace.
       const GemmConfig parts = split_k({4096, 4096, 4096});
       EXPECT_EQ(plan.config.splits, parts.splits);
@@ -207,7 +221,7 @@ TEST(GemmPlan, TheTileSuitsTheShape) {
   EXPECT_EQ(text(64, 10, 128), "pipelined: tile 64x64 bf16, 1 part of k = 128");
 }
 
-// Every choice, for every GPU that the forecasts know, as text: a change of a choice changes a line of
+// Every choice, in every arithmetic and for every GPU that has it, as text: a change of a choice changes a line of
 // gemm_plans.txt. The test prints the text that it expects there.
 TEST(GemmPlan, Table) {
   struct Product {
@@ -227,7 +241,8 @@ TEST(GemmPlan, Table) {
   std::ostringstream table;
   for (const auto& [type, math] :
        {std::pair(DType::float32, Math::fp32), std::pair(DType::float32, Math::tf32),
-        std::pair(DType::float32, Math::tf32x3), std::pair(DType::bfloat16, Math::fp32)})
+        std::pair(DType::float32, Math::tf32x3), std::pair(DType::bfloat16, Math::fp32),
+        std::pair(DType::float16, Math::fp32)})
     for (const Product& p : kProducts) {
       GemmProblem product = product_of(p.shape, type);
       product.math = math;
@@ -235,9 +250,9 @@ TEST(GemmPlan, Table) {
       if (p.transpose_a) product.a = {Order::mn_major, 4096, p.shape.m};
       if (!p.transpose_b) product.b = {Order::mn_major, 8192, p.shape.n};
       std::vector<std::pair<std::string, std::string>> gpus_of;  // a plan, and the GPUs that have it
-      for (const simt::GpuProperties& gpu : simt::gpus()) {
-        if (gpu.major < 8 && (type != DType::float32 || math != Math::fp32)) continue;  // no such products
-        const std::string plan = plan_text(product, device_of(gpu));
+      for (const Gpu& gpu : all_gpus()) {
+        if (gpu.capability < least_capability(type, math)) continue;
+        const std::string plan = plan_text(product, gpu.device);
         const auto found = std::ranges::find(gpus_of, plan, &std::pair<std::string, std::string>::first);
         if (found == gpus_of.end())
           gpus_of.emplace_back(plan, gpu.name);
@@ -461,9 +476,9 @@ TEST(GemmPlan, OperandsAreCopiedForWgmmaWhereItPays) {
                   c.shape, {.transpose_a = c.transpose_a, .transpose_b = c.transpose_b, .math = c.math}),
               parts + 4 * c.floats);
     // Without wgmma nothing is copied.
-    for (const simt::GpuProperties& gpu : simt::gpus())
-      if (gpu.major != 9) {
-        EXPECT_EQ(plan_text(product, device_of(gpu)).find("copy"), std::string::npos);
+    for (const Gpu& gpu : all_gpus())
+      if (gpu.capability != 90) {
+        EXPECT_EQ(plan_text(product, gpu.device).find("copy"), std::string::npos);
       }
   }
   // A copy has an address and a stride that tensor maps take; the other operand may not.
