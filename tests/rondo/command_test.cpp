@@ -56,6 +56,13 @@ TEST_F(Command, Devices) {
   EXPECT_EQ(missing(outcome.out, {"device", "name", "memory", ":0", "capability"}), "");
 }
 
+TEST_F(Command, PlansOfProductsInEveryBuild) {
+  const Outcome outcome = run_line("profile gemm --plan --gpu all --m 512 --type float16");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(missing(outcome.out, {"gemm 512 x 1024 x 1024, float16", "t4", "b200", "tc_04_pipelined"}), "");
+  BuiltProgram::expect_refused("profile gemm --plan --gpu v100", {"'v100'", "h100", "all"});
+}
+
 TEST_F(Command, Check) {
   BuiltProgram::expect_refused("check", {"no command"});
   BuiltProgram::expect_refused("check profile gemm", {"'profile'", "cannot be checked"});

@@ -124,6 +124,10 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
            [&](const std::string& s) { to.variant = s; });
   add_math(gemm, to);
   add_type(gemm, "Type of the matrices: float32, bfloat16 or float16 [float32]", to);
+  gemm.add_flag(
+      "--plan", to.plan,
+      "Only show the kernel, tile and parts of k that gemm() chooses for --gpu NAME, or for --gpu all; "
+      "in every build");
 
   const Command conv = add("conv", "A convolution and its gradients", ProfiledWork::conv);
   add_image(conv, to);

@@ -23,6 +23,7 @@ struct ProfileArguments {
   std::string variant = "gemm";  // of gemm: the id of a rung, or all
   Math math = Math::fp32;        // of gemm and conv
   DType type = DType::float32;   // of the operands of gemm and conv
+  bool plan = false;             // of gemm: show what gemm() chooses, and run nothing
   int64_t images = 32, height = 28, width = 28, channels = 64, filters = 64, filter_size = 3, stride = 1,
           pad = 1;
   std::string pass = "all";  // of conv: forward, data_gradient, filter_gradient or all
@@ -38,12 +39,12 @@ struct ProfileArguments {
   std::string model;  // of train
   int64_t batch = 256;
 
-  std::string gpu = "h100";
+  std::string gpu = "h100";       // or, with `plan`, all
   std::optional<int64_t> blocks;  // observed per launch; 0: all; not given: all, or a few of a training step
   bool lines = false;
   std::string draw;  // FILE:LINE; empty: not requested
   bool warm = false;
-  std::string compiled;   // path of kernels.json; empty: the report in the source tree
+  std::string compiled;             // path of kernels.json; empty: the report in the source tree
   std::string json, svg, draw_svg;  // empty: not requested
 };
 

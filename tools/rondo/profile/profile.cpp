@@ -1,6 +1,7 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/profile/compiled_kernels.h>
 #include <rondo/tools/rondo/profile/draw.h>
+#include <rondo/tools/rondo/profile/plan.h>
 #include <rondo/tools/rondo/profile/profile.h>
 #include <rondo/tools/rondo/profile/profile_command.h>
 #include <rondo/tools/rondo/profile/workload.h>
@@ -14,11 +15,6 @@ namespace {
 
 // Launches of a training step or of an operation on large data would take minutes if every block ran.
 constexpr int64_t kBlocksOfStep = 4;
-
-const simt::GpuProperties& gpu_of(const std::string& name) {
-  if (const simt::GpuProperties* const gpu = simt::gpu_named(name)) return *gpu;
-  throw Error(bad_argument("--gpu is '", name, "', must be one of: ", simt::gpu_names()));
-}
 
 CompiledKernels compiled_kernels(const std::string& asked) {
   if (!asked.empty()) return CompiledKernels(asked);
@@ -39,10 +35,12 @@ ProfileReport run_profile(const ProfileArguments& arguments) {
     throw Error(
         bad_argument("this build cannot observe kernels: run tools/profile, which builds one that can"));
   ProfileReport report;
-  report.gpu = &gpu_of(arguments.gpu);
+  report.gpu = &gpu_of(arguments);
   report.warm = arguments.warm;
   if (simt::settings().gpu != arguments.gpu) RONDO_CUDA_THROW(simt::set_gpu(arguments.gpu));
   const CompiledKernels compiled = compiled_kernels(arguments.compiled);
+  if (arguments.work == ProfiledWork::gemm && (arguments.variant == "gemm" || arguments.variant == "all"))
+    report.plan = gemm_plan_text(arguments, *report.gpu);
   const bool step = arguments.work == ProfiledWork::train;
   const simt::ProfileOptions options = {
       .blocks = static_cast<uint64_t>(arguments.blocks.value_or(step ? kBlocksOfStep : 0)),
@@ -71,6 +69,7 @@ ProfileReport run_profile(const ProfileArguments& arguments) {
 }
 
 void show_profile(const ProfileArguments& arguments, std::ostream& out, const Terminal& terminal) {
+  if (arguments.plan) return show_gemm_plans(arguments, out);
   if (!arguments.draw_svg.empty() && arguments.draw.empty())
     throw Error(bad_argument("--draw-svg is '", arguments.draw_svg, "', needs --draw FILE:LINE"));
   const OutputFile json("--json", arguments.json), svg("--svg", arguments.svg),

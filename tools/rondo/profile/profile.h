@@ -29,6 +29,7 @@ struct ProfiledPart {
 
 struct ProfileReport {
   std::string work;
+  std::string plan;  // what gemm() chooses; empty if it does not run
   const simt::GpuProperties* gpu = nullptr;
   bool warm = false;
   std::vector<ProfiledPart> parts;

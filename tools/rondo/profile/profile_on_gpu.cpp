@@ -1,10 +1,12 @@
-// `rondo profile` in a build for GPUs, which cannot observe kernels.
+// `rondo profile` in a build for GPUs, which cannot observe kernels but knows the plans of gemm().
 #include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/profile/plan.h>
 #include <rondo/tools/rondo/profile/profile_command.h>
 
 namespace rondo::program {
 
-void show_profile(const ProfileArguments&, std::ostream&, const Terminal&) {
+void show_profile(const ProfileArguments& arguments, std::ostream& out, const Terminal&) {
+  if (arguments.plan) return show_gemm_plans(arguments, out);
   throw Error(
       bad_argument("this build runs kernels on GPUs and cannot observe them: run tools/profile, which builds "
                    "one that can, "

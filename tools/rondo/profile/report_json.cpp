@@ -91,11 +91,12 @@ std::string profile_json(const ProfileReport& report) {
                      {"min_seconds", part.min_seconds()},
                      {"kernels", kernels}});
   }
-  const Json json = {{"work", report.work},
-                     {"gpu", report.gpu->name},
-                     {"warm", report.warm},
-                     {"measured", false},
-                     {"parts", parts}};
+  Json json = {{"work", report.work},
+               {"gpu", report.gpu->name},
+               {"warm", report.warm},
+               {"measured", false},
+               {"parts", parts}};
+  if (!report.plan.empty()) json["plan"] = report.plan;
   return json.dump(1) + "\n";
 }
 

@@ -136,6 +136,7 @@ void show_counts_per_product(const std::vector<ProfiledPart>& parts, std::ostrea
 void show_profile_text(const ProfileReport& report, bool lines, std::ostream& out) {
   const simt::GpuProperties& gpu = *report.gpu;
   out << report.work << "\n";
+  if (!report.plan.empty()) out << "gemm() chooses " << report.plan << "\n";
   out << "forecast for " << gpu.title << ": lower bounds from counts and published peaks"
       << (report.warm ? ", with data in the L2 cache where it fits" : "") << "; nothing here is measured\n";
   std::vector<TextRow> table = {{"part", "kernel", "launches", "blocks", "threads", "warps/SM", "waves",

@@ -14,6 +14,7 @@
 #include <rondo/nn/optim/optimizers.h>
 #include <rondo/nn/train/data_parallel.h>
 #include <rondo/tools/rondo/profile/conv_algorithms.h>
+#include <rondo/tools/rondo/profile/plan.h>
 #include <rondo/tools/rondo/profile/workload.h>
 
 #include <algorithm>
@@ -41,11 +42,6 @@ int64_t floats_in(int64_t bytes) { return (bytes + 3) / 4; }
 
 std::string type_suffix(const ProfileArguments& a) {
   return a.type == DType::float32 ? "" : concat(", ", name_of(a.type));
-}
-// For types other than float32.
-void require_fp32(const ProfileArguments& a) {
-  if (a.math != Math::fp32)
-    throw Error(bad_argument("--math is '", name_of(a.math), "', which is for --type float32"));
 }
 
 // A rung of the ladder that has the type T and the arithmetic, or gemm().
@@ -113,10 +109,7 @@ std::vector<Workload> gemm_work_of(const ProfileArguments& a) {
     if (a.variant != "all" && a.variant != variant.id) continue;
     if (a.variant == "all" && variant.uses_wgmma && !wgmma) continue;  // it refuses these operands
     const auto run = variant.run;
-    works.push_back({concat("gemm ", m, " x ", n, " x ", k, a.transpose_a ? ", A transposed" : "",
-                            a.transpose_b ? ", B transposed" : "",
-                            a.math == Math::fp32 ? "" : concat(", ", name_of(a.math)), type_suffix(a)),
-                     variant.id,
+    works.push_back({gemm_text(a), variant.id,
                      2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k), [=] {
                        const Workspace workspace = {data->workspace.data(), data->workspace.bytes()};
                        throw_if_error(run(c, left, right, options, workspace, data->stream));
@@ -128,8 +121,8 @@ std::vector<Workload> gemm_work_of(const ProfileArguments& a) {
 }
 
 std::vector<Workload> gemm_work(const ProfileArguments& a) {
+  check_math_of_type(a);
   if (a.type == DType::float32) return gemm_work_of<float>(a);
-  require_fp32(a);
   return a.type == DType::bfloat16 ? gemm_work_of<__nv_bfloat16>(a) : gemm_work_of<__half>(a);
 }
 
@@ -197,8 +190,8 @@ std::vector<Workload> conv_work_of(const ProfileArguments& a) {
 }
 
 std::vector<Workload> conv_work(const ProfileArguments& a) {
+  check_math_of_type(a);
   if (a.type == DType::float32) return conv_work_of<float>(a);
-  require_fp32(a);
   return a.type == DType::bfloat16 ? conv_work_of<__nv_bfloat16>(a) : conv_work_of<__half>(a);
 }
 

@@ -15,6 +15,7 @@ void show_table(const std::vector<TextRow>& rows, std::ostream& out, size_t word
     for (size_t i = 0; i < row.size(); ++i) {
       line += (i == 0 ? "" : "  ") + (i < words ? left(row[i], widths[i]) : right(row[i], widths[i]));
     }
+    line.erase(line.find_last_not_of(' ') + 1);
     out << line << "\n";
   }
 }

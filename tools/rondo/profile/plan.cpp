@@ -1,0 +1,82 @@
+#include <rondo/kernels/core/math_capability.h>
+#include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/profile/plan.h>
+#include <rondo/tools/rondo/support/text_table.h>
+
+#include <sstream>
+#include <vector>
+
+namespace rondo::program {
+namespace {
+
+std::string capability_text(int major, int minor) { return concat(major, ".", minor); }
+
+TextRow plan_row(const ProfileArguments& arguments, const simt::GpuProperties& gpu) {
+  return {gpu.name, capability_text(gpu.major, gpu.minor), gemm_plan_text(arguments, gpu)};
+}
+
+}  // namespace
+
+const simt::GpuProperties& gpu_of(const ProfileArguments& arguments) {
+  if (const simt::GpuProperties* const gpu = simt::gpu_named(arguments.gpu)) return *gpu;
+  throw Error(bad_argument("--gpu is '", arguments.gpu, "', must be one of: ", simt::gpu_names(),
+                           arguments.plan ? ", all" : ""));
+}
+
+void check_math_of_type(const ProfileArguments& arguments) {
+  if (arguments.type != DType::float32 && arguments.math != Math::fp32)
+    throw Error(bad_argument("--math is '", name_of(arguments.math), "', which is for --type float32"));
+}
+
+std::string gemm_text(const ProfileArguments& a) {
+  return concat("gemm ", a.m, " x ", a.n, " x ", a.k, a.transpose_a ? ", A transposed" : "",
+                a.transpose_b ? ", B transposed" : "",
+                a.math == Math::fp32 ? "" : concat(", ", name_of(a.math)),
+                a.type == DType::float32 ? "" : concat(", ", name_of(a.type)));
+}
+
+std::optional<GemmPlan> gemm_plan(const ProfileArguments& a, const simt::GpuProperties& gpu) {
+  if (10 * gpu.major + gpu.minor < least_capability(a.type, a.math)) return {};
+  const GemmProblem product = {
+      {a.m, a.n, a.k},
+      a.type,
+      a.math,
+      {a.transpose_a ? Order::mn_major : Order::k_major, 0, a.transpose_a ? a.m : a.k},
+      {a.transpose_b ? Order::k_major : Order::mn_major, 0, a.transpose_b ? a.k : a.n}};
+  const DeviceProperties device = {gpu.multiprocessors, gpu.shared_block_kb * 1024, false, gpu.major == 9};
+  return choose_gemm_plan(product, device);
+}
+
+const char* rung_of(const GemmPlan& plan, const ProfileArguments& arguments) {
+  const bool tensor = arguments.type != DType::float32 || arguments.math != Math::fp32;
+  if (plan.kernel == GemmPlan::Kernel::pipelined) return tensor ? "tc_04_pipelined" : "06_pipelined";
+  if (plan.stream_k_blocks > 0) return "tc_09_stream_k";
+  const bool clusters = wgmma_tile_infos()[static_cast<size_t>(plan.tile)].cluster_blocks > 1;
+  return clusters ? "tc_08_clusters" : "tc_07_persistent";
+}
+
+std::string gemm_plan_text(const ProfileArguments& arguments, const simt::GpuProperties& gpu) {
+  const std::optional<GemmPlan> plan = gemm_plan(arguments, gpu);
+  if (!plan) {
+    const int least = least_capability(arguments.type, arguments.math);
+    return concat(
+        "none: ", arguments.type == DType::float32 ? name_of(arguments.math) : name_of(arguments.type),
+        " needs compute capability ", capability_text(least / 10, least % 10));
+  }
+  std::ostringstream text;
+  text << rung_of(*plan, arguments) << ", " << *plan;
+  return text.str();
+}
+
+void show_gemm_plans(const ProfileArguments& arguments, std::ostream& out) {
+  check_math_of_type(arguments);
+  std::vector<TextRow> rows = {{"gpu", "capability", "gemm() chooses"}};
+  if (arguments.gpu == "all")
+    for (const simt::GpuProperties& gpu : simt::gpus()) rows.push_back(plan_row(arguments, gpu));
+  else
+    rows.push_back(plan_row(arguments, gpu_of(arguments)));
+  out << gemm_text(arguments) << "\n";
+  show_table(rows, out, 3);
+}
+
+}  // namespace rondo::program
