@@ -10,6 +10,7 @@
 #include <rondo/kernels/gemm/tensor_ladder/gemm_tc_09_stream_k.h>
 #include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 #include <rondo/kernels/runtime/platform.h>
+#include <rondo/tests/kernels/factor_kinds.h>
 #include <rondo/tests/kernels/launch_names.h>
 #include <rondo/tests/kernels/product_errors.h>
 #include <rondo/tests/kernels/reference/gemm_reference.h>
@@ -395,32 +396,43 @@ TEST(TensorLadder, HasEveryRung) {
 }
 
 // The rung of mma.sync and that of wgmma add the same three products of a step in the same order: on the
-// executor they have the same bits. Their error is at most 1.5 times that of strict fp32: the root mean
-// square and, of these values, the largest. For any values the bound of product_errors.h holds. It has no
-// term that grows with k but the additions of every 8 steps; in a sum of few products it is larger than that
-// of fp32, because each 8 steps are truncated together.
+// executor they have the same bits. Their error is compared with that of strict fp32: the root mean square
+// and, of these values, the largest. In sums of few products it is larger: a tensor core truncates the sum of
+// 8 steps of k, however few of them there are, and fp32 rounds each sum to nearest. Such ratios are the limits
+// below. docs/numerics.md says from which k on they are at most 1.5.
 TEST(TensorLadder, Tf32x3HasTheErrorOfFp32) {
   if (!check_wgmma("").ok()) GTEST_SKIP() << "the device has no wgmma";
-  const auto positive = [](float x) { return std::abs(x); };
-  const auto scaled = [](float x, int64_t row) { return std::ldexp(x, static_cast<int>(row * 7 % 41) - 20); };
-  for (const auto& [m, n, k] : {GemmShape{70, 132, 64}, {70, 132, 520}, {24, 20, 4096}})
-    for (const std::string kind : {"normal", "positive", "scaled rows"}) {
-      SCOPED_TRACE(concat(kind, ", k = ", k));
-      std::vector<float> a = normal_values(m * k, 1), b = normal_values(n * k, 2);
-      for (std::vector<float>* values : {&a, &b})
-        for (size_t i = 0; i < values->size(); ++i) {
-          float& x = (*values)[i];
-          x = kind == "positive"      ? positive(x)
-              : kind == "scaled rows" ? scaled(x, static_cast<int64_t>(i) / k)
-                                      : x;
-        }
+  struct Ratios {
+    double root_mean_square, largest;
+  };
+  struct Case {
+    GemmShape shape;
+    Ratios signed_factors, positive;  // the most that is allowed; `signed_factors`: the other two kinds
+  };
+  const Case cases[] = {
+      {{70, 132, 1}, {2.9, 6.5}, {2.9, 6.5}},     {{70, 132, 5}, {2.05, 2.5}, {1.7, 2.5}},
+      {{70, 132, 8}, {1.85, 2.5}, {1.45, 1.6}},   {{70, 132, 9}, {1.8, 2}, {1.4, 1.4}},
+      {{70, 132, 12}, {1.5, 1.5}, {1.2, 1.4}},    {{70, 132, 16}, {1.4, 1.5}, {1.05, 1.1}},
+      {{70, 132, 24}, {1.2, 1.1}, {0.9, 0.9}},    {{70, 132, 32}, {1.1, 1.3}, {0.8, 0.75}},
+      {{70, 132, 64}, {0.85, 0.8}, {0.65, 0.65}}, {{70, 132, 520}, {0.55, 0.5}, {0.5, 0.5}},
+      {{24, 20, 4096}, {0.6, 0.7}, {1.05, 1.4}},
+  };
+  for (const Case& test : cases)
+    for (const FactorKind kind : kFactorKinds) {
+      const auto& [m, n, k] = test.shape;
+      const Ratios& most = kind == FactorKind::positive ? test.positive : test.signed_factors;
+      SCOPED_TRACE(concat(name_of(kind), ", k = ", k));
+      const int64_t stride = (k + 3) / 4 * 4;  // for tensor maps
+      const auto row = [&](int64_t i) { return i / stride; };
+      const std::vector<float> a = factors(kind, m * stride, 1, row), b = factors(kind, n * stride, 2, row);
       const GemmOptions options = {.transpose_b = true};
-      const GemmReference exact = gemm_reference({m, n, k}, a, k, b, k, {}, n, options, {});
+      const GemmReference exact = gemm_reference({m, n, k}, a, stride, b, stride, {}, n, options, {});
       GuardedBuffer<float> da(a), db(b), dc(m * n), scratch(gemm_workspace_bytes({m, n, k}) / 4);
       const Stream stream;
       const auto computed = [&](auto* run) {
-        EXPECT_TRUE(ok(run(matrix(dc.data(), m, n), matrix<const float>(da.data(), m, k),
-                           matrix<const float>(db.data(), n, k), options, scratch.workspace(), stream)));
+        EXPECT_TRUE(
+            ok(run(matrix(dc.data(), m, n), MatrixView<const float>{da.data(), m, k, stride},
+                   MatrixView<const float>{db.data(), n, k, stride}, options, scratch.workspace(), stream)));
         return dc.download();
       };
       const auto error = [&](const std::vector<float>& got) {
@@ -431,8 +443,8 @@ TEST(TensorLadder, Tf32x3HasTheErrorOfFp32) {
       const bool executor = std::string(platform()) == "cpu";
       EXPECT_TRUE(!executor || all_equal_bits(by_wgmma, by_mma));
       const RelativeErrors of_tf32x3 = error(by_wgmma), of_fp32 = error(computed(gemm_06_pipelined));
-      EXPECT_LE(of_tf32x3.root_mean_square, 1.5 * of_fp32.root_mean_square);
-      EXPECT_LE(of_tf32x3.largest, 1.5 * of_fp32.largest);
+      EXPECT_LE(of_tf32x3.root_mean_square, most.root_mean_square * of_fp32.root_mean_square);
+      EXPECT_LE(of_tf32x3.largest, most.largest * of_fp32.largest);
       EXPECT_LE(of_tf32x3.largest, largest_sum_error(Math::tf32x3, true, k));
     }
 }

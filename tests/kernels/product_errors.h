@@ -16,13 +16,21 @@ namespace rondo::test {
 // Fused multiply-adds round each sum to nearest: 2^-24, k times. A tensor core aligns 8 products and the old
 // sum to the largest of them, truncates each to 24 bits, adds them, and truncates the result
 // (simt/tensor_core.h): at most 10 times 2^-23 for each 8 steps of k. The factors are those of the type: with
-// tf32, rounded ones. tf32x3 truncates each 8 steps by themselves (the two products with small parts add
-// 2^-10 of that), adds them by additions that round to nearest, splits each factor with an error of 2^-22,
-// and leaves out the product of the small parts, of 2^-22. Alpha, beta and the bias are three more roundings.
+// tf32, rounded ones.
+//
+// tf32x3, to the first order, in units of 2^-24:
+//   20       The last of the three products of a step: 10 truncations of 2^-23.
+//   0.04     The two products with a small part: as many, of terms that are 2^-11 as large; and the large
+//            parts, which are at most 1 + 2^-11 times the factors.
+//   8        The parts of a factor. The large part has 11 bits, so the rest is a multiple of the last of 24
+//            bits and has at most 12: as a value of 11 bits it has an error of at most 2^-23 of the factor,
+//            and there are two factors. The product of the small parts, which is left out: 2^-11 * 2^-11.
+//   k/8 - 1  The additions of the steps after the first, which round to nearest.
+// Alpha, beta and the bias are three more roundings.
 inline double largest_sum_error(Math math, bool tensor, int64_t k) {
   const auto steps = static_cast<double>((k + 7) / 8);
   if (!tensor) return static_cast<double>(k + 3) * 0x1p-24;
-  if (math == Math::tf32x3) return 10 * (1 + 0x1p-10) * 0x1p-23 + 3 * 0x1p-22 + (steps + 3) * 0x1p-24;
+  if (math == Math::tf32x3) return 10 * (1 + 0x1p-9) * 0x1p-23 + 2 * 0x1p-22 + (steps + 2) * 0x1p-24;
   return (10 * steps + 3) * 0x1p-23;
 }
 

@@ -24,7 +24,7 @@ std::vector<int64_t> read_lengths(const std::string& text) {
 Command add_numerics(const Command& app, NumericsArguments& to) {
   const Command numerics =
       app.add_command("numerics", "Show the errors of fp32, tf32, tf32x3, bf16 and fp16 matrix products");
-  numerics.add("--k", "N,N,...", "Lengths of the sums [64,512,4096]",
+  numerics.add("--k", "N,N,...", "Lengths of the sums [1,8,16,32,64,512,4096]",
                [&](const std::string& s) { to.k = read_lengths(s); });
   numerics.add("--size", "N", "Rows and columns of the results [96]",
                [&](const std::string& s) { to.size = read_integer<int64_t>("--size", s, 1, kMostSize); });
