@@ -221,8 +221,8 @@ TEST(GemmPlan, TheTileSuitsTheShape) {
   EXPECT_EQ(text(64, 10, 128), "pipelined: tile 64x64 bf16, 1 part of k = 128");
 }
 
-// Every choice, in every arithmetic and for every GPU that has it, as text: a change of a choice changes a line of
-// gemm_plans.txt. The test prints the text that it expects there.
+// Every choice, in every arithmetic and for every GPU that has it, as text: a change of a choice changes a
+// line of gemm_plans.txt. The test prints the text that it expects there.
 TEST(GemmPlan, Table) {
   struct Product {
     const char* name;

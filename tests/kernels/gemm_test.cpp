@@ -398,8 +398,8 @@ TEST(TensorLadder, HasEveryRung) {
 // The rung of mma.sync and that of wgmma add the same three products of a step in the same order: on the
 // executor they have the same bits. Their error is compared with that of strict fp32: the root mean square
 // and, of these values, the largest. In sums of few products it is larger: a tensor core truncates the sum of
-// 8 steps of k, however few of them there are, and fp32 rounds each sum to nearest. Such ratios are the limits
-// below. docs/numerics.md says from which k on they are at most 1.5.
+// 8 steps of k, however few of them there are, and fp32 rounds each sum to nearest. The ratios below are the
+// limits. docs/numerics.md says from which k on they are at most 1.5.
 TEST(TensorLadder, Tf32x3HasTheErrorOfFp32) {
   if (!check_wgmma("").ok()) GTEST_SKIP() << "the device has no wgmma";
   struct Ratios {

@@ -10,7 +10,7 @@ namespace rondo::program {
 
 struct NumericsArguments {
   std::vector<int64_t> k = {1, 8, 16, 32, 64, 512, 4096};  // lengths of the sums
-  int64_t size = 96;                         // rows and columns of the results
+  int64_t size = 96;                                       // rows and columns of the results
   uint64_t seed = 0;
 };
 
