@@ -2,7 +2,7 @@
 // add the products with small parts to the large product of their step.
 #include <gtest/gtest.h>
 
-#include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/kernels/factor_kinds.h>
 #include <rondo/tests/kernels/product_errors.h>
