@@ -31,8 +31,13 @@ constexpr ConvLayer kLayers[] = {
     {"lenet2", 256, 13, 13, 20, 50, 5, 5, 1, 0},
     {"resnet_stage1", 32, 28, 28, 64, 64, 3, 3, 1, 1},
     {"resnet_stage2_down", 32, 28, 28, 64, 128, 3, 3, 2, 1},
+    {"resnet_stage2_shortcut", 32, 28, 28, 64, 128, 1, 1, 2, 0},
     {"resnet_stage2", 32, 14, 14, 128, 128, 3, 3, 1, 1},
+    {"resnet_stage3_down", 32, 14, 14, 128, 256, 3, 3, 2, 1},
+    {"resnet_stage3_shortcut", 32, 14, 14, 128, 256, 1, 1, 2, 0},
     {"resnet_stage3", 32, 7, 7, 256, 256, 3, 3, 1, 1},
+    {"resnet_stage4_down", 32, 7, 7, 256, 512, 3, 3, 2, 1},
+    {"resnet_stage4_shortcut", 32, 7, 7, 256, 512, 1, 1, 2, 0},
     {"resnet_stage4", 32, 4, 4, 512, 512, 3, 3, 1, 1},
 };
 

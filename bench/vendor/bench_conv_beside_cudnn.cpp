@@ -6,26 +6,13 @@
 
 #include <rondo/bench/ladder/convolution.h>
 #include <rondo/bench/support/bench.h>
-#include <rondo/bench/vendor/conv_sample.h>
+#include <rondo/bench/vendor/conv_layers.h>
 #include <rondo/bench/vendor/cudnn_conv.h>
 
 #include <string>
 
 namespace rondo::bench {
 namespace {
-
-// name, images, height, width, channels, output channels, filter rows and columns, stride, padding
-constexpr ConvLayer kLayers[] = {
-    {"lenet_conv1", 256, 28, 28, 1, 20, 3, 3, 1, 0},
-    {"lenet_conv2", 256, 13, 13, 20, 50, 5, 5, 1, 0},
-    {"resnet_stem", 256, 28, 28, 1, 64, 3, 3, 1, 1},
-    {"resnet_64", 256, 28, 28, 64, 64, 3, 3, 1, 1},
-    {"resnet_64_128", 256, 28, 28, 64, 128, 3, 3, 2, 1},
-    {"resnet_shortcut", 256, 28, 28, 64, 128, 1, 1, 2, 0},
-    {"resnet_128", 256, 14, 14, 128, 128, 3, 3, 1, 1},
-    {"resnet_256", 256, 7, 7, 256, 256, 3, 3, 1, 1},
-    {"resnet_512", 256, 4, 4, 512, 512, 3, 3, 1, 1},
-};
 
 const char* name_of(ConvMath math) {
   constexpr const char* kNames[] = {"fp32", "tf32", "bf16", "fp16"};
@@ -111,7 +98,7 @@ const bool kRegistered = register_on_device([] {
   const bool has_tf32 = check_math("", Math::tf32).ok(),
              has_bf16 = check_factor_type("", DType::bfloat16).ok(),
              has_fp16 = check_factor_type("", DType::float16).ok();
-  for (const ConvLayer& layer : kLayers)
+  for (const ConvLayer& layer : kConvLayers)
     for (const auto& [op, name] : {std::pair{ConvOp::forward, "forward"},
                                    {ConvOp::data_gradient, "data_gradient"},
                                    {ConvOp::filter_gradient, "filter_gradient"}}) {

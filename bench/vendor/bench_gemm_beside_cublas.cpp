@@ -6,6 +6,7 @@
 
 #include <rondo/bench/ladder/product.h>
 #include <rondo/bench/support/bench.h>
+#include <rondo/bench/vendor/column_major_gemm.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 
 #include <cstring>
@@ -63,21 +64,20 @@ class Cublas {
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
 
-  // cuBLAS is column-major: the row-major C = A B is C^T = B^T A^T for cuBLAS.
   template <class T>
   Status run(Product<T>& product, Math math, cudaStream_t stream) {
-    const ProductShape& shape = product.shape;
+    const ColumnMajorGemm<T> gemm = column_major_gemm<T>(product.shape, product.a.data(), product.b.data());
     const auto size = [](int64_t value) { return static_cast<int>(value); };
-    const int m = size(shape.size.m), n = size(shape.size.n), k = size(shape.size.k);
     const auto operation = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
     const float one = 1, zero = 0;
     constexpr cudaDataType_t kType = kCublasType<T>;
     RONDO_RETURN_IF_ERROR(from_cublas(cublasSetStream(handle_, stream)));
     RONDO_RETURN_IF_ERROR(set_workspace());  // setting the stream resets it
-    return from_cublas(cublasGemmEx(handle_, operation(shape.transpose_b), operation(shape.transpose_a), n, m,
-                                    k, &one, product.b.data(), kType, shape.transpose_b ? k : n,
-                                    product.a.data(), kType, shape.transpose_a ? m : k, &zero,
-                                    product.c.data(), kType, n, compute_type<T>(math), CUBLAS_GEMM_DEFAULT));
+    return from_cublas(cublasGemmEx(handle_, operation(gemm.transpose_first),
+                                    operation(gemm.transpose_second), size(gemm.m), size(gemm.n),
+                                    size(gemm.k), &one, gemm.first, kType, size(gemm.first_ld), gemm.second,
+                                    kType, size(gemm.second_ld), &zero, product.c.data(), kType,
+                                    size(gemm.result_ld), compute_type<T>(math), CUBLAS_GEMM_DEFAULT));
   }
 
  private:
