@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import side_by_side
@@ -15,7 +16,7 @@ import side_by_side
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = ROOT / "tools/gpu-report"
 sys.path.insert(0, str(ROOT / "tools"))
-from gpu_report import checks, gtest, markdown, steps  # noqa: E402
+from gpu_report import checks, gtest, markdown, steps, targets  # noqa: E402
 from gpu_report.runner import Runner  # noqa: E402
 from peers import recipes  # noqa: E402
 
@@ -282,6 +283,141 @@ class FilesTest(InTemporaryFolder):
         self.assertEqual(markdown.quantity(0, "s"), "0 s")
 
 
+def benchmark(name, share=None, **more):
+    return {"name": f"{name}/manual_time", "run_type": "iteration", "real_time": 1.0, "time_unit": "us",
+            **({} if share is None else {"share": share}), **more}
+
+
+def report_of(gpu="NVIDIA H100 80GB HBM3", gemms=(), convolutions=(), networks=None, **more):
+    """A report of a GPU with these results."""
+    programs = {targets.GEMM_PROGRAM: gemms, targets.CONVOLUTION_PROGRAM: convolutions}
+    report = {"preset": "cuda", "quick": False, "machine": {"gpus": [{"name": gpu}]},
+              "benchmarks": {program: {"benchmarks": list(entries)} for program, entries in programs.items()},
+              "networks": networks or {},
+              "steps": [{"name": program, "state": "passed"} for program in programs], **more}
+    report["convolution_means"] = targets.convolution_means(report)
+    report["targets"] = targets.compare(report)
+    return report
+
+
+class TargetsTest(unittest.TestCase):
+    def rows(self, report):
+        return {row["target"]: (row["measured"], row["reached"]) for row in report["targets"]}
+
+    def test_the_mean_of_convolutions_is_geometric_by_type_and_pass(self):
+        report = report_of(convolutions=[
+            benchmark("rondo_bf16/a/forward", 0.5), benchmark("rondo_bf16/b/forward", 2.0),
+            benchmark("rondo_bf16/c/forward", 8.0), benchmark("rondo_bf16/a/data_gradient", 0.25),
+            benchmark("cudnn_bf16/a/forward", 0.01), benchmark("rondo_tf32/a/forward", 3.0),
+            benchmark("rondo_tf32/a/filter_gradient", 12.0)])
+        means = {(row["type"], row["pass"]): row for row in report["convolution_means"]}
+        self.assertEqual(len(means), 8)
+        for key, convolutions, mean, least in (
+                (("bf16", "forward"), 3, 2.0, (0.5, "a")), (("bf16", "data_gradient"), 1, 0.25, (0.25, "a")),
+                (("bf16", "filter_gradient"), 0, None, (None, None)),
+                (("bf16", "all passes"), 4, 2.0 ** 0.25, (0.25, "a, data_gradient")),
+                (("tf32", "all passes"), 2, 6.0, (3.0, "a, forward"))):
+            row = means[key]
+            self.assertEqual((row["convolutions"], row["failed"]), (convolutions, 0), key)
+            self.assertEqual((row["least"], row["least_of"]), least, key)
+            if mean is None:
+                self.assertIsNone(row["mean"])
+            else:
+                self.assertAlmostEqual(row["mean"], mean, places=12)
+        text = markdown.convolutions(report)
+        self.assertIn("| bf16 | forward | 3 |  | 2.000 | 0.500: a |", text)
+        self.assertIn("| bf16 | all passes | 4 |  | 1.189 | 0.250: a, data gradient |", text)
+
+    def test_a_mean_over_a_part_reaches_nothing(self):
+        good = [benchmark("rondo_bf16/a/forward", 4.0), benchmark("rondo_bf16/b/forward", 1.0)]
+        mean = "convolutions in bf16, geometric mean"
+        self.assertEqual(self.rows(report_of(convolutions=good))[mean], (2.0, True))
+        for broken in (benchmark("rondo_bf16/c/forward", error_occurred=True, error_message="wrong"),
+                       benchmark("rondo_bf16/c/forward", 2.0, error_occurred=True),
+                       benchmark("rondo_bf16/c/forward", float("nan")),
+                       benchmark("rondo_bf16/c/forward", 0.0)):
+            report = report_of(convolutions=[*good, broken])
+            self.assertEqual(self.rows(report)[mean], (2.0, None))
+            self.assertIn("| bf16 | forward | 2 | 1 | 2.000 | 1.000: b |", markdown.convolutions(report))
+        for state in ("timed out", "failed"):
+            stopped = report_of(convolutions=good,
+                                steps=[{"name": targets.CONVOLUTION_PROGRAM, "state": state}])
+            self.assertEqual(self.rows(stopped)[mean], (2.0, None))
+            self.assertIn("cuDNN in bf16 | 2.000 | measured in part |", markdown.targets_table(stopped))
+
+    def test_a_ratio_must_be_at_least_its_target(self):
+        names = {"rondo_bf16/gemm/4096x4096x4096/nn": ("GEMM in bf16, 4096 x 4096 x 4096, nn", 1.0),
+                 "rondo_tf32/gemm/8192x8192x8192/nt": ("GEMM in tf32, 8192 x 8192 x 8192, nt", 1.0),
+                 "rondo_bf16/gemm/6912x2056x2056/nn": ("GEMM in bf16, 6912 x 2056 x 2056, nn", 1.1),
+                 "rondo_tf32x3/gemm/4096x4096x4096/nn": ("GEMM in tf32x3, 4096 x 4096 x 4096, nn", 1.5)}
+        for name, (target, limit) in names.items():
+            for share, reached in ((limit - 0.001, False), (limit, True), (limit + 0.001, True)):
+                rows = self.rows(report_of(gemms=[benchmark(name, share)]))
+                self.assertEqual(rows.pop(target), (share, reached))
+                self.assertEqual(set(rows.values()), {(None, None)})
+        failed = report_of(gemms=[benchmark(name, error_occurred=True) for name in names])
+        self.assertEqual(set(self.rows(failed).values()), {(None, None)})
+        for other in ("rondo_bf16/tc_07_persistent/4096x4096x4096/nn", "cublas_bf16/4096x4096x4096/nn",
+                      "rondo_fp16/gemm/4096x4096x4096/nn"):
+            report = report_of(gemms=[benchmark(other, 9.0)])
+            self.assertEqual(set(self.rows(report).values()), {(None, None)})
+
+    def test_a_time_must_be_at_most_its_target(self):
+        times = {("resnet18", "tf32"): ("ResNet-18, an epoch in tf32", 0.9),
+                 ("resnet18", "bf16"): ("ResNet-18, an epoch in bf16", 0.56),
+                 ("mlp", "tf32"): ("MLP, a step in tf32", 0.05),
+                 ("mlp", "bf16"): ("MLP, a step in bf16", 0.03),
+                 ("lenet", "fp32"): ("LeNet, an epoch in fp32", 0.025)}
+        for (network, precision), (target, limit) in times.items():
+            row = {"program": "rondo", "precision": precision, "checkpoint_layers": 0}
+            others = [{**row, "program": "jax", "seconds_median": 1e-6},
+                      {**row, "precision": "default", "seconds_median": 1e-6},
+                      {**row, "checkpoint_layers": 10, "seconds_median": 1e-6}]
+            for seconds, reached in ((0.99 * limit, True), (limit, True), (1.01 * limit, False)):
+                found = {network: [*others, {**row, "seconds_median": seconds}]}
+                rows = self.rows(report_of(networks=found))
+                self.assertEqual(rows.pop(target), (seconds, reached))
+                self.assertEqual(set(rows.values()), {(None, None)})
+                # A quick report trains small networks.
+                self.assertEqual(self.rows(report_of(networks=found, quick=True))[target], (seconds, None))
+            self.assertEqual(self.rows(report_of(networks={network: [*others, row]}))[target], (None, None))
+
+    def test_times_are_only_for_one_gpu(self):
+        found = {"lenet": [{"program": "rondo", "precision": "fp32", "checkpoint_layers": 0,
+                            "seconds_median": 0.02}]}
+        gemms = [benchmark("rondo_bf16/gemm/4096x4096x4096/nn", 1.25)]
+        of_h100 = report_of(gemms=gemms, networks=found)
+        text = markdown.targets_table(of_h100)
+        self.assertIn("The times are for an H100.", text)
+        self.assertIn("| LeNet, an epoch in fp32: at most 25 ms | 20 ms | yes |", text)
+        ratio = "| GEMM in bf16, 4096 x 4096 x 4096, nn: at least 1.00 times cuBLAS in bf16 | 1.250 | yes |"
+        self.assertIn(ratio, text)
+        self.assertIn("| MLP, a step in bf16: at most 30 ms | not measured | not measured |", text)
+        self.assertEqual(text.count("\n| ") - 2, len(targets.TARGETS))
+        for gpu in ("NVIDIA H200", "NVIDIA GH100X", "NVIDIA A100-SXM4-80GB"):
+            report = report_of(gpu, gemms=gemms, networks=found)
+            text = markdown.targets_table(report)
+            self.assertNotIn("LeNet", text)
+            self.assertIn(ratio, text)
+            self.assertIn("for an H100, and are left out on this GPU", text)
+            self.assertEqual(len(report["targets"]), sum(target.unit != "s" for target in targets.TARGETS))
+        without_driver = report_of(networks=found, machine={"gpus": []})
+        self.assertNotIn("LeNet", markdown.targets_table(without_driver))
+        on_executor = report_of(gemms=gemms, networks=found, preset="cpu")
+        self.assertEqual((on_executor["targets"], markdown.targets_table(on_executor)), ([], ""))
+
+    def test_each_benchmark_of_a_target_is_one_of_the_program(self):
+        source = (ROOT / "bench/vendor/bench_gemm_beside_cublas.cpp").read_text()
+        for target in targets.TARGETS:
+            if target.benchmark:
+                kind, rung, size, layout = target.benchmark.split("/")
+                shape = "{{%s}%s}" % (size.replace("x", ", "), ", false, true" if layout == "nt" else "")
+                self.assertIn(shape, source)
+                self.assertIn(f'"{kind.removeprefix("rondo_")}", "{rung}"', source)
+        self.assertEqual(sum(bool(target.benchmark) + bool(target.convolutions) + bool(target.training)
+                             for target in targets.TARGETS), len(targets.TARGETS))
+
+
 class CommandTest(InTemporaryFolder):
     def command(self, *arguments):
         return subprocess.run([sys.executable, COMMAND, *arguments], capture_output=True, text=True)
@@ -324,10 +460,40 @@ class CommandTest(InTemporaryFolder):
         self.assertIn("bench_broken", (self.folder / "within_a_part.json").read_text())
         self.assertEqual(states["bench_broken"], "failed")
         self.assertEqual(states["tests"], "failed")  # there are none in this folder
-        for precision in recipes.PRECISIONS:
+        for precision in recipes.PEER_PRECISIONS:
             self.assertEqual(states[f"lenet beside its peers, {precision}"], "skipped")
             self.assertEqual(states[f"mlp beside its peers, {precision}"], "failed")
         self.assertIn("out of order", (self.folder / "report/report.md").read_text())
+
+    def test_targets_beside_what_the_programs_print(self):
+        build = self.folder / "build"
+        driver = self.folder / "bin/nvidia-smi"
+        driver.parent.mkdir()
+        driver.write_text("#!/bin/sh\necho 'NVIDIA H100 80GB HBM3, 1, 81559 MiB, 700 W, 1, 1, 1, 1, 1, 1'\n")
+        driver.chmod(0o755)
+        (build / "bench").mkdir(parents=True)
+        (build / "CMakeCache.txt").write_text("\nRONDO_CUDA:BOOL=ON\n")
+        gemms = [benchmark("rondo_tf32/gemm/4096x4096x4096/nt", 1.02)]
+        convolutions = [benchmark("rondo_fp16/a/forward", 0.5), benchmark("rondo_fp16/b/forward", 0.98)]
+        for program, entries in ((targets.GEMM_PROGRAM, gemms), (targets.CONVOLUTION_PROGRAM, convolutions)):
+            path = build / "bench" / program
+            path.write_text("#!/bin/sh\n"
+                            "for word; do case $word in --benchmark_out=*) output=${word#*=};; esac; done\n"
+                            f"echo '{json.dumps({'benchmarks': entries})}' > $output\n")
+            path.chmod(0o755)
+        with unittest.mock.patch.dict(os.environ, PATH=f"{driver.parent}:{os.environ['PATH']}"):
+            done = self.command(self.folder / "report", "--build", build, "--only", "benchmarks")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        text = (self.folder / "report/report.md").read_text()
+        for line in ("4096 x 4096 x 4096, nt: at least 1.00 times cuBLAS in tf32 | 1.020 | yes |",
+                     "geometric mean: at least 1.00 times cuDNN in fp16 | 0.700 | no |",
+                     "| LeNet, an epoch in fp32: at most 25 ms | not measured | not measured |",
+                     "| fp16 | forward | 2 |  | 0.700 | 0.500: a |"):
+            self.assertIn(line, text)
+        report = self.report()
+        self.assertEqual(len(report["targets"]), len(targets.TARGETS))
+        self.assertEqual([row["pass"] for row in report["convolution_means"]],
+                         [*targets.PASSES, "all passes"])
 
     def test_a_quick_report_of_this_build(self):
         done = self.command(self.folder / "report", "--quick", "--build", BUILD)
@@ -343,7 +509,7 @@ class CommandTest(InTemporaryFolder):
             for network, rows in report["networks"].items():
                 # The other rows depend on the frameworks that can be imported here.
                 self.assertEqual({row["precision"] for row in rows if row["program"] == "rondo"},
-                                 set(recipes.PRECISIONS), network)
+                                 set(recipes.PEER_PRECISIONS), network)
                 for row in rows:
                     self.assertNotIn("error", row["runs"][0], network)
                     self.assertGreater(row["times_rondo"], 0)

@@ -3,6 +3,7 @@
 The frameworks' python3 is a fake that behaves well or badly, so the tests need neither PyTorch nor JAX.
 """
 
+import importlib
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -105,6 +107,41 @@ class CommandTest(InTemporaryFolder):
             if row["program"] == "jax" and not row["checkpoint_layers"]:
                 self.assertEqual(row["times_rondo"], 3 / rondo[row["precision"]]["seconds_mean"])
         self.assertIn("tf32 (fp32)", done.stdout)
+
+    def test_frameworks_as_they_come_are_beside_the_precision_of_their_products(self):
+        # Measured as on a GPU: JAX has all products in TF32, PyTorch only convolutions.
+        python = self.python(
+            'case "$2" in *jax*) matrices=tf32;; *) matrices=fp32;; esac\n'
+            'for word; do\n'
+            '  case $option in --json) output=$word;; --precision) precision=$word;; esac; option=$word\n'
+            'done\n'
+            'echo "{\\"seconds\\": [3], \\"losses\\": [1],"'
+            ' "\\"asked\\": \\"$precision $NVIDIA_TF32_OVERRIDE\\","'
+            ' "\\"rounding\\": {\\"measured\\": {\\"matrices\\": \\"$matrices\\","'
+            ' "\\"convolutions\\": \\"tf32\\"}}}" > $output')
+        with unittest.mock.patch.dict(os.environ, NVIDIA_TF32_OVERRIDE="0"):
+            done, rows = self.list_report("--programs", "rondo", "jax", "eager", "--python", python,
+                                          "--device", "cuda", "--precision", "default", "fp32")
+        if "needs compute capability" in done.stdout:
+            self.skipTest(done.stdout)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        rows = [row for row in rows if not row["checkpoint_layers"]]
+        default = [row for row in rows if row["precision"] == "default"]
+        self.assertEqual([(row["program"], row.get("rondo_precision")) for row in default],
+                         [("rondo", "fp32"), ("rondo", "tf32"), ("eager", None), ("jax", None)])
+        in_fp32, in_tf32, eager, jax = default
+        self.assertNotEqual(in_fp32["train_loss"], in_tf32["train_loss"])  # rounded in two ways
+        self.assertEqual(eager["runs"][0]["asked"], "default ")
+        self.assertEqual(eager["times_rondo"], 3 / in_fp32["seconds_mean"])
+        self.assertEqual(jax["times_rondo"], 3 / in_tf32["seconds_mean"])
+        self.assertEqual([table.precision(row) for row in default],
+                         ["default (fp32)", "default (tf32)", "default (matrices fp32, convolutions tf32)",
+                          "default (tf32)"])
+        for row in rows:  # "default" leaves the other rows alone
+            if row["precision"] == "fp32" and row["program"] == "rondo":
+                self.assertEqual(row["rondo_precision"], "fp32")
+                self.assertEqual(row["train_loss"], in_fp32["train_loss"])
+                self.assertEqual(row["times_rondo"], 1)
 
     def test_who_is_ended_ends_the_run_in_progress(self):
         begun, ended = self.folder / "begun", self.folder / "ended"
@@ -211,8 +248,9 @@ class OutcomeTest(InTemporaryFolder):
     def test_what_contradicts_the_precision_is_refused(self):
         nan = float("nan")
         errors = {0: "fp32", 1e-6: "fp32", 2e-4: "tf32", 9e-4: "tf32", 1.5e-3: "bf16", 7e-3: "bf16", 2e-2: None, nan: None}
-        allowed = {"fp32": ("fp32",), "tf32": ("fp32", "tf32"), "bf16": ("bf16",)}
-        for precision in recipes.PRECISIONS:
+        allowed = {"fp32": ("fp32",), "tf32": ("fp32", "tf32"), "bf16": ("bf16",),
+                   "default": ("fp32", "tf32", "bf16")}
+        for precision in recipes.PEER_PRECISIONS:
             for matrices, first in errors.items():
                 for convolutions, second in errors.items():
                     if {first, second} <= set(allowed[precision]):
@@ -220,7 +258,8 @@ class OutcomeTest(InTemporaryFolder):
                             "matrices": matrices, "convolutions": convolutions,
                             "measured": {"matrices": first, "convolutions": second}})
                     else:
-                        with self.assertRaisesRegex(SystemExit, f"products are not {precision}"):
+                        wanted = "in any known precision" if precision == "default" else precision
+                        with self.assertRaisesRegex(SystemExit, f"products are not {wanted}"):
                             outcome.check_rounding(precision, matrices, convolutions)
 
     def test_the_table_shows_a_precision_that_was_not_reached(self):
@@ -229,6 +268,31 @@ class OutcomeTest(InTemporaryFolder):
             row = {"precision": "tf32", "runs": [{}, {"rounding": {"measured": {
                 "matrices": matrices, "convolutions": convolutions}}}]}
             self.assertEqual(table.precision(row), text)
+
+    def test_a_framework_as_it_comes_is_compared_by_its_most_products(self):
+        def row(program, seconds, **more):
+            return {"program": program, "precision": "default", "products": "convolutions",
+                    "checkpoint_layers": 0, "runs": [{"seconds_median": seconds, **more}]}
+        measured = {"measured": {"matrices": "fp32", "convolutions": "tf32"}}
+        rows = [{**row("rondo", 2.0), "rondo_precision": "fp32"},
+                {**row("rondo", 1.0), "rondo_precision": "tf32"},
+                row("eager", 4.0, rounding=measured), row("jax", 4.0)]
+        table.summarise(rows)
+        # JAX's precision is not known.
+        self.assertEqual([row["times_rondo"] for row in rows], [1, 1, 4, None])
+        rows[2]["products"] = "matrices"
+        table.summarise(rows)
+        self.assertEqual(rows[2]["times_rondo"], 2)
+        del rows[0]  # Rondo in the precision of the peer
+        table.summarise(rows)
+        self.assertIsNone(rows[1]["times_rondo"])
+
+    def test_rondo_has_the_precision_of_the_peers_products(self):
+        for network, on_gpu in (("lenet", ("tf32",)), ("resnet18", ("tf32",)), ("mlp", ("fp32", "tf32"))):
+            self.assertEqual(recipes.rondo_precisions(network, "default", "cuda"), on_gpu)
+            self.assertEqual(recipes.rondo_precisions(network, "default", "cpu"), ("fp32",))
+            for precision in recipes.PRECISIONS:
+                self.assertEqual(recipes.rondo_precisions(network, precision, "cuda"), (precision,))
 
     def test_what_rondo_prints(self):
         self.assertEqual(rondo_peer.bytes_of_a_replica("memory    1.5 GiB a replica\n"), 3 * 2**29)
@@ -247,6 +311,56 @@ class OutcomeTest(InTemporaryFolder):
         images, labels = data.read_images(recipes.DATA, "t10k")
         self.assertEqual((len(images), len(labels)), (recipes.TEST_IMAGES * 28 * 28, recipes.TEST_IMAGES))
         self.assertEqual(set(labels), set(range(recipes.CLASSES)))
+
+
+class Untouched:
+    """Settings that must not be written."""
+
+    def __setattr__(self, name, value):
+        raise AssertionError(f"{name} is set to {value}")
+
+
+class SettingsTest(unittest.TestCase):
+    """The settings that the peers' programs make, with a fake module for each framework."""
+
+    def peer(self, framework, *modules):
+        fake = unittest.mock.MagicMock()
+        found = {framework: fake, **{f"{framework}.{name}": getattr(fake, name) for name in modules}}
+        patch = unittest.mock.patch.dict(sys.modules, found)
+        patch.start()
+        self.addCleanup(patch.stop)  # also forgets the program that has imported the fake
+        return fake
+
+    def test_pytorch(self):
+        torch = self.peer("torch", "nn", "utils", "utils.checkpoint")
+        peer = importlib.import_module("peers.pytorch_peer")
+        for precision in recipes.PRECISIONS:
+            torch.backends = unittest.mock.MagicMock()
+            errors = [2e-3 * (precision == "bf16")] * 2
+            with unittest.mock.patch.object(peer, "rounding_errors", return_value=errors):
+                peer.set_up(unittest.mock.MagicMock(), 2, precision)
+            self.assertIs(torch.backends.cudnn.benchmark, True)
+            for settings in (torch.backends.cudnn, torch.backends.cuda.matmul):
+                self.assertIs(settings.allow_tf32, precision == "tf32")
+            self.assertIs(torch.autocast.call_args.kwargs["enabled"], precision == "bf16")
+        torch.reset_mock()
+        torch.backends = types.SimpleNamespace(cudnn=Untouched(),
+                                               cuda=types.SimpleNamespace(matmul=Untouched()))
+        with unittest.mock.patch.object(peer, "rounding_errors", return_value=(1e-6, 4e-4)):
+            rounding = peer.set_up(unittest.mock.MagicMock(), 2, "default")
+        self.assertEqual(rounding["measured"], {"matrices": "fp32", "convolutions": "tf32"})
+        self.assertIs(torch.autocast.call_args.kwargs["enabled"], False)
+        torch.set_float32_matmul_precision.assert_not_called()
+
+    def test_jax(self):
+        jax = self.peer("jax", "numpy", "lax")
+        peer = importlib.import_module("peers.jax_peer")
+        for precision, wanted in (("fp32", ["highest"]), ("tf32", ["tensorfloat32"]), ("bf16", [None]),
+                                  ("default", [])):
+            jax.reset_mock()
+            peer.choose_device("cpu", precision)
+            self.assertEqual([call.args[1] for call in jax.config.update.call_args_list
+                              if call.args[0] == "jax_default_matmul_precision"], wanted)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench/frameworks"))
 from peers import table as of_networks  # noqa: E402
 
+from . import targets  # noqa: E402
+
 
 def quantity(value, unit):
     """1234567, 'B/s' -> '1.23 MB/s'."""
@@ -24,9 +26,9 @@ def table(header, rows):
 
 
 def summary(report):
-    return (f"# Rondo on {title(report)}\n\n" + machine_table(report) + networks(report)
-            + shared(report) + mlp(report) + tests(report) + benchmarks(report) + links(report) + collectives(report)
-            + sanitizer(report) + steps(report))
+    return (f"# Rondo on {title(report)}\n\n" + machine_table(report) + targets_table(report)
+            + networks(report) + shared(report) + mlp(report) + tests(report) + convolutions(report)
+            + benchmarks(report) + links(report) + collectives(report) + sanitizer(report) + steps(report))
 
 
 def title(report):
@@ -44,6 +46,27 @@ def machine_table(report):
              ["system", facts["system"]], ["CUDA toolkit", facts["cuda_toolkit"] or "none"],
              ["compiler", facts["compiler"]], ["took", f"{report.get('seconds', 0)} s"]]
     return table(["", ""], rows)
+
+
+def targets_table(report):
+    rows = []
+    for row in report["targets"]:
+        is_time = row["unit"] == "s"
+        measured = row["measured"]
+        limit = (f"at most {quantity(row['limit'], 's')}" if is_time else
+                 f"at least {row['limit']:.2f} {row['unit']}")
+        if measured is None:
+            cells = [targets.NOT_MEASURED, targets.NOT_MEASURED]
+        else:
+            cells = [quantity(measured, "s") if is_time else f"{measured:.3f}",
+                     {True: "yes", False: "no", None: "measured in part"}[row["reached"]]]
+        rows.append([f"{row['target']}: {limit}", *cells])
+    if not rows:
+        return ""
+    times = (f"The times are for an {targets.GPU}." if targets.is_for_this_gpu(report) else
+             f"The targets for times are for an {targets.GPU}, and are left out on this GPU.")
+    ratios = "Ratios compare the throughput with that of the vendor's library in the same run."
+    return (f"## Targets\n\n{ratios} {times}\n\n" + table(["target", "measured", "reached"], rows))
 
 
 def tests(report):
@@ -83,6 +106,17 @@ def mlp(report):
             for name, run in report["mlp"].items()]
     header = ["mode", "layers", "batch", "time a step", "rate", "memory of a device", "last loss"]
     return "## The deep MLP on two ranks of one device\n\n" + table(header, rows) if rows else ""
+
+
+def convolutions(report):
+    rows = [[row["type"], row["pass"].replace("_", " "), row["convolutions"], row["failed"] or "",
+             "" if row["mean"] is None else f"{row['mean']:.3f}",
+             "" if row["least"] is None else
+             f"{row['least']:.3f}: {row['least_of'].replace('_gradient', ' gradient')}"]
+            for row in report["convolution_means"]]
+    header = ["type", "pass", "convolutions", "failed", "geometric mean", "least"]
+    text = "Rondo's throughput divided by cuDNN's in the same run; of tf32x3 by that of cuDNN in fp32.\n\n"
+    return "## Convolutions beside cuDNN\n\n" + text + table(header, rows) if rows else ""
 
 
 def benchmarks(report):

@@ -10,7 +10,7 @@ import time
 from functools import cache, partial
 from pathlib import Path
 
-from . import checks, machine, markdown
+from . import checks, machine, markdown, targets
 from .runner import Runner
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,12 +44,15 @@ def make_report(arguments, directory):
         "quick": arguments.quick,
         "machine": machine.facts(ROOT, nvcc),
         "networks": {}, "frameworks": {}, "shared": {}, "mlp": {}, "tests": None, "benchmarks": {},
-        "clocks_while_benchmarking": [], "links": None, "collectives": {}, "sanitizer": None,
+        "convolution_means": [], "targets": [], "clocks_while_benchmarking": [], "links": None,
+        "collectives": {}, "sanitizer": None,
         "steps": runner.steps,
     }
 
     def write():  # also after each step, so that an interrupted run leaves a report
         report["seconds"] = round(time.monotonic() - begin, 1)
+        report["convolution_means"] = targets.convolution_means(report)
+        report["targets"] = targets.compare(report)
         outcome.write_json(directory / "report.json", report)
         (directory / "report.md").write_text(markdown.summary(report))
 
@@ -106,10 +109,12 @@ class Steps:
         are useless."""
         # The precisions that use tensor cores train for fewer epochs, so they need less time.
         networks = [(partial(self.networks, network, precision), of_fp32 if precision == "fp32" else of_others)
-                    for precision in recipes.PRECISIONS
-                    for network, of_fp32, of_others in (("lenet", 2, 1.6), ("mlp", 2.5, 1.4), ("resnet18", 3.5, 2.4))]
+                    for precision in recipes.PEER_PRECISIONS
+                    for network, of_fp32, of_others in
+                    (("lenet", 2, 1.6), ("mlp", 2.5, 1.4), ("resnet18", 3.5, 2.4))]
         compiled = [(partial(self.compiled, network, precision), 0.7 if precision == "fp32" else 0.4)
-                    for precision in recipes.PRECISIONS for network in ("lenet", "mlp", "resnet18")]
+                    for precision in recipes.PEER_PRECISIONS
+                    for network in ("lenet", "mlp", "resnet18")]
         # The tests compute references, which takes the suite minutes on a few cores. Their weight gives them
         # more than two minutes of a report with --build; time that they leave goes to the later parts.
         named = {
@@ -155,7 +160,9 @@ class Steps:
             return
         capability = self.capability()
         if precision != "fp32" and capability and capability < 8.0:
-            self.runner.note(step, "skipped", f"{precision} needs compute capability 8.0; the device has {capability}")
+            why = ("as they come, the frameworks use tf32 from compute capability 8.0 on and fp32 before"
+                   if precision == recipes.AS_IT_COMES else f"{precision} needs compute capability 8.0")
+            self.runner.note(step, "skipped", f"{why}; the device has {capability}")
             return
         output = self.directory / f"networks_{network}_{programs[-1]}_{precision}.json"
         output.unlink(missing_ok=True)
@@ -180,7 +187,7 @@ class Steps:
 
     def sizes(self, network, precision):
         """The size options of networks_beside_peers; none for the full size."""
-        if self.preset == "cpu" and precision != "fp32":
+        if self.preset == "cpu" and precision in ("tf32", "bf16"):
             return CPU_TENSOR_CORE_SIZES[network]
         if self.quick:
             return QUICK_SIZES[network]

@@ -12,7 +12,7 @@ def make_parser(description):
     parser.add_argument("--data", default=recipes.DATA)
     parser.add_argument("--checkpoint-layers", type=int, default=0)
     parser.add_argument("--cores", type=int, required=True)
-    parser.add_argument("--precision", choices=recipes.PRECISIONS, default="fp32")
+    parser.add_argument("--precision", choices=recipes.PEER_PRECISIONS, default="fp32")
     recipes.add_size_arguments(parser)
     return parser
 

@@ -13,7 +13,8 @@ from jax import lax
 
 from . import recipes
 
-ACTIVATIONS = {"fp32": jnp.float32, "tf32": jnp.float32, "bf16": jnp.bfloat16}
+ACTIVATIONS = {"fp32": jnp.float32, "tf32": jnp.float32, "bf16": jnp.bfloat16,
+               recipes.AS_IT_COMES: jnp.float32}
 EPSILON, MOMENTUM = 1e-5, 0.1  # of batch normalisation
 # ResNet-18: name, channels, stride of the first block
 STAGES = ((3, 64, 1), (4, 128, 2), (5, 256, 2), (6, 512, 2))

@@ -32,12 +32,14 @@ def main():
 
 
 def set_up(device, cores, precision, seed=0):
-    """Selects the fastest settings with this precision; returns the measured rounding errors."""
+    """Selects the fastest settings with this precision; returns the measured rounding errors. With "default"
+    PyTorch's own settings stay."""
     torch.set_num_threads(cores)
     torch.manual_seed(seed)
-    torch.backends.cudnn.benchmark = True
-    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    if precision != recipes.AS_IT_COMES:
+        torch.backends.cudnn.benchmark = True
+        torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+        torch.backends.cudnn.allow_tf32 = precision == "tf32"
     with torch.no_grad(), autocast(device, precision):
         return outcome.check_rounding(precision, *rounding_errors(device))
 

@@ -16,6 +16,12 @@ NETWORKS = ("lenet", "resnet18", "mlp")
 # Arithmetic of convolutions and linear layers. In bf16 the activations are bfloat16, too; parameters, the
 # optimizer and the statistics of batch normalisation stay float32.
 PRECISIONS = ("fp32", "tf32", "bf16")
+# What the peers may be asked for. "default": the frameworks as they come, with no setting of their
+# arithmetic.
+AS_IT_COMES = "default"
+PEER_PRECISIONS = (*PRECISIONS, AS_IT_COMES)
+# The products in which most FLOP of a network are: the kind of product whose precision is compared.
+MOST_PRODUCTS = {"lenet": "convolutions", "resnet18": "convolutions", "mlp": "matrices"}
 DEFAULT_BATCH = {"lenet": 256, "resnet18": 256, "mlp": 256 * 27}
 DEFAULT_RATE = {"lenet": 0.2, "resnet18": 0.1, "mlp": 1e-4}
 
@@ -25,7 +31,7 @@ class Recipe:
     network: str
     batch: int
     learning_rate: float  # of plain SGD; for the MLP, of Adam
-    precision: str = "fp32"  # one of PRECISIONS
+    precision: str = "fp32"  # one of PRECISIONS; for a peer, of PEER_PRECISIONS
     seed: int = 0
     # LeNet and ResNet-18
     epochs: int = 10
@@ -61,6 +67,20 @@ def check_sizes(parser, arguments):
             parser.error(f"--{name} is {value}, must be at least 1")
     if arguments.lr is not None and not 0 < arguments.lr <= 1000:
         parser.error(f"--lr is {arguments.lr}, must be above 0 and at most 1000")
+
+
+def rondo_precisions(network, precision, device):
+    """The precisions in which Rondo runs beside peers with this precision.
+
+    Beside "default" it is the one that the peers' products have. On a GPU since 8.0 PyTorch computes
+    convolutions in TF32 and products of matrices in fp32, and JAX both in TF32. So LeNet and ResNet-18 run in
+    tf32, and the MLP in fp32 and in tf32. A CPU has no TF32.
+    """
+    if precision != AS_IT_COMES:
+        return (precision,)
+    if device == "cpu":
+        return ("fp32",)
+    return ("fp32", "tf32") if MOST_PRODUCTS[network] == "matrices" else ("tf32",)
 
 
 def recipe_of(network, arguments, precision, checkpoint_layers=0):

@@ -2,6 +2,8 @@
 
 import statistics
 
+from . import recipes
+
 PROGRAMS = {"rondo": "rondo", "jax": "jax", "eager": "pytorch", "graph": "pytorch, CUDA graph",
             "compiled": "pytorch, compiled"}
 
@@ -27,12 +29,31 @@ def summarise(rows):
 
 
 def work(row):
-    return row["precision"], row["checkpoint_layers"]
+    return row["precision"], arithmetic(row), row["checkpoint_layers"]
+
+
+def arithmetic(row):
+    """The precision whose times are compared: the one asked for. In rows of frameworks as they come it is the
+    measured one of most products, and for Rondo the one that it was run in; None if it is not known."""
+    if row["precision"] != recipes.AS_IT_COMES:
+        return row["precision"]
+    if row["program"] == "rondo":
+        return row["rondo_precision"]
+    return measured_precisions(row).get(row["products"])
+
+
+def measured_precisions(row):
+    """{"matrices": precision, "convolutions": precision}; empty for Rondo, or if no run came that far."""
+    return next((run["rounding"]["measured"] for run in row["runs"] if "rounding" in run), {})
 
 
 def precision(row):
     """The precision asked for, and in parentheses the measured ones if they differ."""
-    measured = next((run["rounding"]["measured"] for run in row["runs"] if "rounding" in run), {})
+    if row["precision"] == recipes.AS_IT_COMES and row["program"] == "rondo":
+        return f"{row['precision']} ({row['rondo_precision']})"
+    measured = measured_precisions(row)
+    if row["precision"] == recipes.AS_IT_COMES and len(set(measured.values())) > 1:
+        return f"{row['precision']} ({', '.join(f'{kind} {found}' for kind, found in measured.items())})"
     differing = {kind: found for kind, found in measured.items() if found != row["precision"]}
     if not differing:
         return row["precision"]
