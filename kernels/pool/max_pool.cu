@@ -1,10 +1,14 @@
-// Backward is a gather: for each window that contains it, an element checks whether it is the window's first
-// maximum. It first compares itself with the window's y; for most elements this one comparison is enough.
+// Backward never scatters. Windows of 2 x 2 with stride 2 don't overlap: a thread finds the maximum of its
+// window again, and writes all four elements. Other windows may overlap: there each element checks, for each
+// window that contains it, whether it is the window's first maximum. It first compares itself with the
+// window's y; only an element that is equal reads the elements before it.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/core/values.cuh>
 #include <rondo/kernels/pool/geometry.cuh>
+
+#include <type_traits>
 
 namespace rondo {
 namespace {
@@ -12,9 +16,10 @@ namespace {
 using namespace pool;
 
 // Returns whether `candidate` replaces `best`. A NaN beats every number, nothing beats a NaN, and of equal
-// values the earlier one stays.
-__device__ bool beats(float candidate, float best) {
-  return candidate > best || (isnan(candidate) && !isnan(best));
+// values the earlier one stays. Comparisons are joined without branches: a value that branches choose would
+// be stored as single elements.
+__device__ __forceinline__ bool beats(float candidate, float best) {
+  return !(candidate <= best) & !isnan(best);
 }
 
 template <class T, int N, class G>
@@ -29,35 +34,77 @@ __global__ void __launch_bounds__(kThreads, 6)
     for (int i = h.first; i < h.last; ++i)
       for (int j = w.first; j < w.last; ++j) {
         const auto element = load_values<N>(x + g.x_offset(n, i, j, c));
-        for (int k = 0; k < N; ++k)
-          if (beats(element.v[k], best.v[k])) best.v[k] = element.v[k];
+        for (int k = 0; k < N; ++k) best.v[k] = beats(element.v[k], best.v[k]) ? element.v[k] : best.v[k];
       }
     store_values<N>(y + g.y_offset(n, row, col, c), best);
   });
 }
 
-// True if x is the maximum y of its window: equal, or both NaN.
-__device__ bool is_maximum(float x, float y) { return x == y || (isnan(x) && isnan(y)); }
-
-// True if an earlier element of the window than (row, col), in row-major order, also has the value `maximum`.
-template <class T, class G>
-__device__ bool maximum_before(const T* __restrict__ x, const G& g, int64_t n, Range h, Range w, int row,
-                               int col, int c, float maximum) {
-  for (int i = h.first; i <= row; ++i)
-    for (int j = w.first; j < (i == row ? col : w.last); ++j)
-      if (is_maximum(static_cast<float>(x[g.x_offset(n, i, j, c)]), maximum)) return true;
-  return false;
+// Thread (p, q) writes the four elements of window (p, q). Where a side is odd, the last elements are in no
+// window, and the last threads of that side write their zeros.
+template <class T, int N>
+__global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)  // 8 sums need more registers
+    max_pool_backward_kernel(T* __restrict__ dx, const T* __restrict__ dy, const T* __restrict__ x,
+                             Geometry<TwoByTwo> g) {
+  const int p = row_of_thread(), q = col_of_thread();
+  if (2 * q >= g.width) return;
+  const bool two_rows = 2 * p + 1 < g.height, two_cols = 2 * q + 1 < g.width;
+  const int below = g.width * g.channels;
+  for_each_pack<N>(g, [&](int64_t n, int c) {
+    const int64_t offset = g.x_offset(n, 2 * p, 2 * q, c);
+    if (!two_rows || !two_cols) {
+      const Values<N> zero = {};
+      store_values<N>(dx + offset, zero);
+      if (two_rows) store_values<N>(dx + offset + below, zero);
+      if (two_cols) store_values<N>(dx + offset + g.channels, zero);
+      return;
+    }
+    const auto gradient = load_values<N>(dy + g.y_offset(n, p, q, c));
+    auto best = load_values<N>(x + offset);
+    int index[N] = {};  // of the maximum
+    const int offsets[] = {0, g.channels, below, below + g.channels};
+    RONDO_UNROLL
+    for (int i = 1; i < 4; ++i) {
+      const auto element = load_values<N>(x + offset + offsets[i]);
+      RONDO_SIMD
+      for (int k = 0; k < N; ++k) {
+        const bool better = beats(element.v[k], best.v[k]);
+        best.v[k] = better ? element.v[k] : best.v[k];
+        index[k] = better ? i : index[k];
+      }
+    }
+    RONDO_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      Values<N> sum;  // of one gradient and 0, so that -0 becomes 0, as in other windows
+      RONDO_SIMD
+      for (int k = 0; k < N; ++k) sum.v[k] = 0.0f + (index[k] == i ? gradient.v[k] : 0.0f);
+      store_values<N>(dx + offset + offsets[i], sum);
+    }
+  });
 }
 
-template <class T, int N, class G>
-__global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)  // 8 sums need more registers
-    max_pool_backward_kernel(T* __restrict__ dx, const T* __restrict__ dy, const T* __restrict__ y,
-                             const T* __restrict__ x, G g) {
+// Bit k: x[k] is the maximum of its window, y[k]: equal, or both NaN.
+template <int N>
+__device__ __forceinline__ unsigned equal_lanes(const Values<N>& x, const Values<N>& y) {
+  unsigned lanes = 0;
+  RONDO_UNROLL
+  for (int k = 0; k < N; ++k) {
+    const bool equal = (x.v[k] == y.v[k]) | (isnan(x.v[k]) & isnan(y.v[k]));
+    lanes |= static_cast<unsigned>(equal) << k;
+  }
+  return lanes;
+}
+
+template <class T, int N>
+__global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)
+    max_pool_backward_gather_kernel(T* __restrict__ dx, const T* __restrict__ dy, const T* __restrict__ y,
+                                    const T* __restrict__ x, Geometry<AnyWindow> g) {
   const int row = row_of_thread(), col = col_of_thread();
   if (col >= g.width) return;
   const Range p = windows_of_element(row, g.window_h, g.stride_h, g.pad_h, g.rows);
   const Range q = windows_of_element(col, g.window_w, g.stride_w, g.pad_w, g.cols);
   for_each_pack<N>(g, [&](int64_t n, int c) {
+    const T* const image = x + g.x_offset(n, 0, 0, c);
     const int64_t offset = g.x_offset(n, row, col, c);
     const auto own = load_values<N>(x + offset);
     Values<N> sum = {};
@@ -68,10 +115,13 @@ __global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)  // 8 sums need more 
         const int64_t window = g.y_offset(n, i, j, c);
         const auto maximum = load_values<N>(y + window);
         const auto gradient = load_values<N>(dy + window);
-        for (int k = 0; k < N; ++k)
-          if (is_maximum(own.v[k], maximum.v[k]) &&
-              !maximum_before(x, g, n, h, w, row, col, c + k, maximum.v[k]))
-            sum.v[k] += gradient.v[k];
+        // The lanes whose element is the first maximum, as far as the window has been read.
+        unsigned first = equal_lanes<N>(own, maximum);
+        for (int r = h.first; r <= row && first != 0; ++r)
+          for (int s = w.first; s < (r == row ? col : w.last); ++s)
+            first &= ~equal_lanes<N>(load_values<N>(image + (r * g.width + s) * g.channels), maximum);
+        RONDO_UNROLL
+        for (int k = 0; k < N; ++k) sum.v[k] += (first >> k & 1) != 0 ? gradient.v[k] : 0.0f;
       }
     store_values<N>(dx + offset, sum);
   });
@@ -106,11 +156,18 @@ Status launch_max_pool_backward(ImageView<T> dx, ImageView<const T> dy, ImageVie
   RONDO_RETURN_IF_ERROR(check.status());
   Geometry<AnyWindow> any;
   RONDO_RETURN_IF_ERROR(check_geometry("max_pool_backward", dx, dy, window, &any));
-  return with_geometry(any, [&](auto geometry) {
-    return with_pack_width<T>(pool_width(dx.channels, dx.data, dy.data, y.data, x.data), [&](auto n) {
-      return launch("max_pool_backward", shape_over(dx, n), stream,
-                    max_pool_backward_kernel<T, n, decltype(geometry)>, dx.data, dy.data, y.data, x.data,
-                    geometry);
+  return with_pack_width<T>(pool_width(dx.channels, dx.data, dy.data, y.data, x.data), [&](auto n) {
+    return with_geometry(any, [&](auto geometry) {
+      if constexpr (std::is_same_v<decltype(geometry), Geometry<TwoByTwo>>) {
+        ImageView<T> windows = dx;  // and what is left of them at odd sides
+        windows.height = ceil_div<int64_t>(dx.height, 2);
+        windows.width = ceil_div<int64_t>(dx.width, 2);
+        return launch("max_pool_backward", shape_over(windows, n), stream, max_pool_backward_kernel<T, n>,
+                      dx.data, dy.data, x.data, geometry);
+      } else {
+        return launch("max_pool_backward", shape_over(dx, n), stream, max_pool_backward_gather_kernel<T, n>,
+                      dx.data, dy.data, y.data, x.data, geometry);
+      }
     });
   });
 }
