@@ -89,7 +89,8 @@ constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int6
 // dx[n, h, w, c] = sum of dy[n, p, q, c] over the windows whose maximum is (h, w). If several elements of a
 // window are equal, the first in row-major order is its maximum; a NaN counts as the largest value.
 // Overwrites dx. x and y are the input and output of max_pool. The maximum is found again by comparing x with
-// y, which needs no index array, no scatter and no atomics. Reads x, y and dy once, writes dx once.
+// y, which needs no index array, no scatter and no atomics. Windows of 2 x 2 with stride 2 don't read y: they
+// find the maximum of x again. Reads x, y and dy once, writes dx once.
 [[nodiscard]] Status max_pool_backward(ImageView<float> dx, ImageView<const float> dy,
                                        ImageView<const float> y, ImageView<const float> x,
                                        const PoolWindow& window, cudaStream_t stream);
