@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 namespace rondo {
 
@@ -38,7 +40,24 @@ __device__ __forceinline__ void store_pack(T* to, const Pack<T, N>& pack) {
   simt::check_aligned<alignof(Pack<T, N>)>("a store of a Pack", to);
   simt::store_value(to, pack);
 #else
-  *reinterpret_cast<Pack<T, N>*>(to) = pack;
+  // As one integer. nvcc divides a struct into stores of its elements and does not always join them again,
+  // not even those of a float4: in two nested loops, for example.
+  constexpr int kBytes = sizeof(Pack<T, N>);
+  const auto* const bytes = reinterpret_cast<const char*>(&pack);
+  if constexpr (kBytes == 16) {
+    uint64_t low, high;  // each of its own: nvcc keeps 16-bit elements in local memory otherwise
+    memcpy(&low, bytes, 8);
+    memcpy(&high, bytes + 8, 8);
+    using Bits [[gnu::may_alias]] = unsigned __int128;
+    *reinterpret_cast<Bits*>(to) = static_cast<unsigned __int128>(high) << 64 | low;
+  } else if constexpr (kBytes == 8 || kBytes == 4) {
+    using Bits [[gnu::may_alias]] = std::conditional_t<kBytes == 8, uint64_t, uint32_t>;
+    Bits bits;
+    memcpy(&bits, bytes, kBytes);
+    *reinterpret_cast<Bits*>(to) = bits;
+  } else {
+    *reinterpret_cast<Pack<T, N>*>(to) = pack;
+  }
 #endif
 }
 
