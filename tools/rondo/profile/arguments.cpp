@@ -88,6 +88,8 @@ void add_type(const Command& command, const char* help, ProfileArguments& to) {
   });
 }
 
+constexpr const char* kTypeOfElements = "Type of the elements: float32, bfloat16 or float16 [float32]";
+
 void add_image(const Command& command, ProfileArguments& to) {
   add_size(command, "--images", "Images", to.images);
   add_size(command, "--height", "Height of an image", to.height);
@@ -152,7 +154,12 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
 
   const Command pool = add("pool", "A pooling layer, forward and backward", ProfiledWork::pool);
   add_image(pool, to);
-  add_size(pool, "--window", "Height and width of a window, and its stride", to.window);
+  add_size(pool, "--window", "Height and width of a window", to.window);
+  pool.add("--stride", "N", "Stride [the window]", [&](const std::string& s) {
+    to.pool_stride = read_integer<int64_t>("--stride", s, 1, kMostElements);
+  });
+  add_size(pool, "--pad", "Padding", to.pool_pad, 0);
+  add_type(pool, kTypeOfElements, to);
   pool.add("--kind", "NAME", "avg or max [avg]", [&](const std::string& s) {
     to.pool = read_word("--kind", s, {"avg", "max"});
   });
@@ -161,17 +168,20 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
       add("batch-norm", "Batch normalisation, forward and backward", ProfiledWork::batch_norm);
   add_size(norm, "--rows", "Rows: images x height x width", to.rows);
   add_size(norm, "--channels", "Channels", to.channels);
+  add_type(norm, kTypeOfElements, to);
 
   const Command loss =
       add("cross-entropy", "Softmax cross-entropy and its gradient", ProfiledWork::cross_entropy);
   add_size(loss, "--rows", "Rows", to.rows);
   add_size(loss, "--classes", "Classes", to.classes);
+  add_type(loss, "Type of logits and gradient: float32, bfloat16 or float16 [float32]", to);
 
   const Command reduce =
       add("all-reduce", "An all-reduce: the kernels of all ranks", ProfiledWork::all_reduce);
   reduce.add("--devices", "N", "Devices [2]",
              [&](const std::string& s) { to.devices = read_integer<int>("--devices", s, 2, 64); });
-  add_size(reduce, "--bytes", "Bytes per rank, of float32", to.bytes, 4);
+  add_size(reduce, "--bytes", "Bytes per rank", to.bytes, 2);
+  add_type(reduce, kTypeOfElements, to);
   reduce.add("--algorithm", "NAME", "ring, direct or root [ring]", [&](const std::string& s) {
     to.all_reduce = read_name<Algorithm>(
         "--algorithm", s,

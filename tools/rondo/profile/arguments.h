@@ -22,7 +22,7 @@ struct ProfileArguments {
   bool transpose_a = false, transpose_b = false;
   std::string variant = "gemm";  // of gemm: the id of a rung, or all
   Math math = Math::fp32;        // of gemm and conv
-  DType type = DType::float32;   // of the operands of gemm and conv
+  DType type = DType::float32;   // of the operands, except in train
   bool plan = false;             // of gemm: show what gemm() chooses, and run nothing
   int64_t images = 32, height = 28, width = 28, channels = 64, filters = 64, filter_size = 3, stride = 1,
           pad = 1;
@@ -32,6 +32,8 @@ struct ProfileArguments {
   std::string algorithm = "automatic";
   std::string pool = "avg";
   int64_t window = 2;
+  std::optional<int64_t> pool_stride;  // not given: the window
+  int64_t pool_pad = 0;
   int64_t rows = 25088, classes = 10;
   int devices = 2;
   int64_t bytes = int64_t{1} << 20;

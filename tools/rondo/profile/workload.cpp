@@ -43,6 +43,13 @@ int64_t floats_in(int64_t bytes) { return (bytes + 3) / 4; }
 std::string type_suffix(const ProfileArguments& a) {
   return a.type == DType::float32 ? "" : concat(", ", name_of(a.type));
 }
+// Returns make(T()) for the type T of the operands.
+template <class Make>
+std::vector<Workload> with_type(DType type, Make make) {
+  if (type == DType::bfloat16) return make(__nv_bfloat16());
+  if (type == DType::float16) return make(__half());
+  return make(float());
+}
 
 // A rung of the ladder that has the type T and the arithmetic, or gemm().
 template <class T>
@@ -195,28 +202,37 @@ std::vector<Workload> conv_work(const ProfileArguments& a) {
   return a.type == DType::bfloat16 ? conv_work_of<__nv_bfloat16>(a) : conv_work_of<__half>(a);
 }
 
-std::vector<Workload> pool_work(const ProfileArguments& a) {
+template <class T>
+std::vector<Workload> pool_work_of(const ProfileArguments& a) {
   struct Data {
-    Buffer<float> x, y, dx;
+    Buffer<T> x, y, dx;
     Stream stream;
   };
-  const PoolWindow window = {
-      .height = a.window, .width = a.window, .stride_h = a.window, .stride_w = a.window};
-  const int64_t p = pooled_size(a.height, a.window, a.window, 0),
-                q = pooled_size(a.width, a.window, a.window, 0);
+  const int64_t stride = a.pool_stride.value_or(a.window), pad = a.pool_pad;
+  const PoolWindow window = {.height = a.window,
+                             .width = a.window,
+                             .stride_h = stride,
+                             .stride_w = stride,
+                             .pad_h = pad,
+                             .pad_w = pad};
+  if (pad > a.window / 2)
+    throw Error(bad_argument("--pad is ", pad, ", must be at most half of --window: ", a.window / 2));
+  const int64_t p = pooled_size(a.height, a.window, stride, pad),
+                q = pooled_size(a.width, a.window, stride, pad);
   if (p == 0 || q == 0)
-    throw Error(
-        bad_argument("--window is ", a.window, ", must be at most the image: ", a.height, " x ", a.width));
+    throw Error(bad_argument("--window is ", a.window, ", must be at most the padded image: ",
+                             a.height + 2 * pad, " x ", a.width + 2 * pad));
   const int64_t inputs = a.images * a.height * a.width * a.channels;
   const auto data =
-      std::make_shared<Data>(filled(inputs), filled(a.images * p * q * a.channels), Buffer<float>(inputs));
-  const ImageView<float> x = {data->x.data(), a.images, a.height, a.width, a.channels};
-  const ImageView<float> dx = {data->dx.data(), a.images, a.height, a.width, a.channels};
-  const ImageView<float> y = {data->y.data(), a.images, p, q, a.channels};
+      std::make_shared<Data>(filled<T>(inputs), filled<T>(a.images * p * q * a.channels), Buffer<T>(inputs));
+  const ImageView<T> x = {data->x.data(), a.images, a.height, a.width, a.channels};
+  const ImageView<T> dx = {data->dx.data(), a.images, a.height, a.width, a.channels};
+  const ImageView<T> y = {data->y.data(), a.images, p, q, a.channels};
   const bool average = a.pool == "avg";
-  const std::string name =
-      concat(average ? "average" : "max", " pooling of ", a.images, " images of ", a.height, " x ", a.width,
-             " x ", a.channels, ", windows of ", a.window, " x ", a.window);
+  const std::string name = concat(average ? "average" : "max", " pooling of ", a.images, " images of ",
+                                  a.height, " x ", a.width, " x ", a.channels, ", windows of ", a.window,
+                                  " x ", a.window, stride == a.window ? "" : concat(", stride ", stride),
+                                  pad == 0 ? "" : concat(", padding ", pad), type_suffix(a));
   return {{name, "forward", 0,
            [=] {
              throw_if_error(average ? avg_pool(y, x, window, AverageOver::window, data->stream)
@@ -228,25 +244,32 @@ std::vector<Workload> pool_work(const ProfileArguments& a) {
            }}};
 }
 
-std::vector<Workload> batch_norm_work(const ProfileArguments& a) {
+std::vector<Workload> pool_work(const ProfileArguments& a) {
+  return with_type(a.type, [&]<class T>(T) { return pool_work_of<T>(a); });
+}
+
+template <class T>
+std::vector<Workload> batch_norm_work_of(const ProfileArguments& a) {
   struct Data {
-    Buffer<float> x, y, mean, inv_std, gamma, beta, workspace;
+    Buffer<T> x, y;
+    Buffer<float> mean, inv_std, gamma, beta, workspace;
     Buffer<double> sums;
     Stream stream;
   };
   const int64_t rows = a.rows, channels = a.channels;
   const auto data = std::make_shared<Data>(
-      filled(rows * channels), Buffer<float>(rows * channels), filled(channels), filled(channels),
+      filled<T>(rows * channels), Buffer<T>(rows * channels), filled(channels), filled(channels),
       filled(channels), filled(channels),
       Buffer<float>(floats_in(batch_norm_workspace_bytes(rows, channels))), Buffer<double>(2 * channels));
-  const MatrixView<float> x = {data->x.data(), rows, channels, channels};
-  const MatrixView<float> y = {data->y.data(), rows, channels, channels};
+  const MatrixView<T> x = {data->x.data(), rows, channels, channels};
+  const MatrixView<T> y = {data->y.data(), rows, channels, channels};
   const VectorView<float> mean = {data->mean.data(), channels}, inv_std = {data->inv_std.data(), channels};
   const VectorView<float> gamma = {data->gamma.data(), channels}, beta = {data->beta.data(), channels};
   const VectorView<double> sums = {data->sums.data(), 2 * channels};
-  const BatchNormSaved saved = {x, mean, inv_std};
+  const BatchNormSavedOf<T> saved = {x, mean, inv_std};
   const auto workspace = [data] { return Workspace{data->workspace.data(), data->workspace.bytes()}; };
-  const std::string name = concat("batch normalisation of ", rows, " rows, ", channels, " channels");
+  const std::string name =
+      concat("batch normalisation of ", rows, " rows, ", channels, " channels", type_suffix(a));
   return {{name, "forward", 0,
            [=] {
              throw_if_error(batch_norm_sums(sums, x, workspace(), data->stream));
@@ -259,9 +282,14 @@ std::vector<Workload> batch_norm_work(const ProfileArguments& a) {
            }}};
 }
 
-std::vector<Workload> cross_entropy_work(const ProfileArguments& a) {
+std::vector<Workload> batch_norm_work(const ProfileArguments& a) {
+  return with_type(a.type, [&]<class T>(T) { return batch_norm_work_of<T>(a); });
+}
+
+template <class T>
+std::vector<Workload> cross_entropy_work_of(const ProfileArguments& a) {
   struct Data {
-    Buffer<float> logits, gradient;
+    Buffer<T> logits, gradient;
     Buffer<int32_t> labels;
     Buffer<LossStats> stats;
     Buffer<float> workspace;
@@ -271,21 +299,28 @@ std::vector<Workload> cross_entropy_work(const ProfileArguments& a) {
   for (size_t i = 0; i < labels.size(); ++i)
     labels[i] = static_cast<int32_t>(static_cast<int64_t>(i) % a.classes);
   const auto data = std::make_shared<Data>(
-      filled(a.rows * a.classes), Buffer<float>(a.rows * a.classes), Buffer<int32_t>(labels),
+      filled<T>(a.rows * a.classes), Buffer<T>(a.rows * a.classes), Buffer<int32_t>(labels),
       Buffer<LossStats>(std::vector<LossStats>(1)),
       Buffer<float>(floats_in(softmax_cross_entropy_workspace_bytes(a.rows, a.classes))));
-  return {{concat("softmax cross-entropy of ", a.rows, " rows, ", a.classes, " classes"), "", 0, [=] {
-             throw_if_error(softmax_cross_entropy(
-                 {data->gradient.data(), a.rows, a.classes, a.classes}, data->stats.data(),
-                 {data->logits.data(), a.rows, a.classes, a.classes}, {data->labels.data(), a.rows},
-                 1.0f / static_cast<float>(a.rows), {data->workspace.data(), data->workspace.bytes()},
-                 data->stream));
+  const MatrixView<T> gradient = {data->gradient.data(), a.rows, a.classes, a.classes};
+  const MatrixView<const T> logits = {data->logits.data(), a.rows, a.classes, a.classes};
+  return {{concat("softmax cross-entropy of ", a.rows, " rows, ", a.classes, " classes", type_suffix(a)), "",
+           0, [=] {
+             throw_if_error(
+                 softmax_cross_entropy(gradient, data->stats.data(), logits, {data->labels.data(), a.rows},
+                                       1.0f / static_cast<float>(a.rows),
+                                       {data->workspace.data(), data->workspace.bytes()}, data->stream));
            }}};
 }
 
-std::vector<Workload> all_reduce_work(const ProfileArguments& a) {
+std::vector<Workload> cross_entropy_work(const ProfileArguments& a) {
+  return with_type(a.type, [&]<class T>(T) { return cross_entropy_work_of<T>(a); });
+}
+
+template <class T>
+std::vector<Workload> all_reduce_work_of(const ProfileArguments& a) {
   struct Rank {
-    Buffer<float> data;
+    Buffer<T> data;
     Stream stream;
   };
   struct Data {
@@ -293,8 +328,10 @@ std::vector<Workload> all_reduce_work(const ProfileArguments& a) {
     std::vector<DataView> views;
     std::unique_ptr<Communicator> communicator;
   };
-  if (a.bytes % 4 != 0)
-    throw Error(bad_argument("--bytes is ", a.bytes, ", must be a multiple of 4, the size of a float32"));
+  constexpr int64_t kSize = sizeof(T);
+  if (a.bytes % kSize != 0)
+    throw Error(bad_argument("--bytes is ", a.bytes, ", must be a multiple of ", kSize, ", the size of a ",
+                             name_of(a.type)));
   const auto data = std::make_shared<Data>();
   std::vector<int> devices;
   std::vector<cudaStream_t> streams;
@@ -302,14 +339,19 @@ std::vector<Workload> all_reduce_work(const ProfileArguments& a) {
   for (int device = 0; device < a.devices; ++device) {
     const DeviceScope scope(device);
     devices.push_back(device);
-    data->ranks.push_back({filled(a.bytes / 4), Stream()});
-    data->views.emplace_back(data->ranks.back().data.data(), a.bytes / 4, DType::float32);
+    data->ranks.push_back({filled<T>(a.bytes / kSize), Stream()});
+    data->views.emplace_back(data->ranks.back().data.data(), a.bytes / kSize, a.type);
     streams.push_back(data->ranks.back().stream);
   }
   data->communicator = std::make_unique<Communicator>(devices, CommunicatorOptions{});
   const ReduceOptions options = {.algorithm = a.all_reduce};
-  return {{concat("all-reduce of ", a.bytes, " bytes over ", a.devices, " devices"), name_of(a.all_reduce), 0,
+  return {{concat("all-reduce of ", a.bytes, " bytes over ", a.devices, " devices", type_suffix(a)),
+           name_of(a.all_reduce), 0,
            [=] { throw_if_error(all_reduce(data->views, options, *data->communicator, streams)); }}};
+}
+
+std::vector<Workload> all_reduce_work(const ProfileArguments& a) {
+  return with_type(a.type, [&]<class T>(T) { return all_reduce_work_of<T>(a); });
 }
 
 std::vector<Workload> train_work(const ProfileArguments& a) {
