@@ -164,32 +164,39 @@ TEST_F(Profile, WgmmaRungsCountTheirProductsAndCopies) {
 
 // The figures in kernels/gemm/README.md.
 TEST_F(Profile, TensorLadderHasTheCountersOfItsPage) {
-  struct Row {
-    const char* rung;
+  struct Counters {
     double requests, sectors, wavefronts, least_wavefronts;
     int barriers;
   };
-  for (const Row& row :
-       {Row{"tc_01_fragments", 4.5, 6.2, 0, 0, 0}, Row{"tc_02_shared_tiles", 2.5, 3.2, 7, 4, 16},
-        Row{"tc_03_ldmatrix", 0.75, 10.7, 3, 3, 16}, Row{"tc_04_pipelined", 0.25, 12, 2.5, 2.5, 3}}) {
-    SCOPED_TRACE(row.rung);
-    ProfileArguments arguments = gemm_arguments(128, row.rung);
-    arguments.type = DType::bfloat16;
-    const ProfileReport report = run_profile(arguments);
-    const ProfiledKernel& kernel = report.parts.front().kernels.front();
-    const KernelTotals& totals = kernel.forecast.totals;
-    const auto products = static_cast<double>(kernel.profile.tensor_products);
-    EXPECT_EQ(totals.global_requests, row.requests * products);
-    EXPECT_NEAR(totals.global_sectors / totals.global_requests, row.sectors, 0.05);
-    EXPECT_EQ(totals.shared_wavefronts, row.wavefronts * products);
-    EXPECT_EQ(totals.least_shared_wavefronts, row.least_wavefronts * products);
-    EXPECT_EQ(totals.barriers, row.barriers);
-  }
+  struct Row {
+    const char* rung;
+    Counters narrow, tf32;
+  };
+  for (const Row& row : {Row{"tc_01_fragments", {4.5, 6.2, 0, 0, 0}, {2.25, 6.2, 0, 0, 0}},
+                         Row{"tc_02_shared_tiles", {2.5, 3.2, 7, 4, 16}, {1.25, 4.8, 4.5, 3, 32}},
+                         Row{"tc_03_ldmatrix", {0.75, 10.7, 3, 3, 16}, {0.5, 12, 3, 3, 32}},
+                         Row{"tc_04_pipelined", {0.25, 12, 2.5, 2.5, 3}, {0.1875, 16, 2, 2, 5}}})
+    for (const DType type : {DType::bfloat16, DType::float16, DType::float32}) {
+      SCOPED_TRACE(concat(row.rung, ", ", name_of(type)));
+      const Counters& want = type == DType::float32 ? row.tf32 : row.narrow;
+      ProfileArguments arguments = gemm_arguments(128, row.rung);
+      arguments.type = type;
+      if (type == DType::float32) arguments.math = Math::tf32;
+      const ProfileReport report = run_profile(arguments);
+      const ProfiledKernel& kernel = report.parts.front().kernels.front();
+      const KernelTotals& totals = kernel.forecast.totals;
+      const auto products = static_cast<double>(kernel.profile.tensor_products);
+      EXPECT_EQ(totals.global_requests, want.requests * products);
+      EXPECT_NEAR(totals.global_sectors / totals.global_requests, want.sectors, 0.05);
+      EXPECT_EQ(totals.shared_wavefronts, want.wavefronts * products);
+      EXPECT_EQ(totals.least_shared_wavefronts, want.least_wavefronts * products);
+      EXPECT_EQ(totals.barriers, want.barriers);
+    }
 }
 
 // No bank conflicts in any layout.
 TEST_F(Profile, TensorTilesAreWithinTheirBudget) {
-  for (const DType type : {DType::float32, DType::bfloat16})
+  for (const DType type : {DType::float32, DType::bfloat16, DType::float16})
     for (const char* rung : {"tc_03_ldmatrix", "tc_04_pipelined"})
       for (const bool transpose_a : {false, true})
         for (const bool transpose_b : {false, true}) {
@@ -489,7 +496,11 @@ TEST_F(Profile, OtherOperationsAreWithinTheirBudget) {
   for (const char* kind : {"avg", "max"}) {
     arguments.work = ProfiledWork::pool;
     arguments.pool = kind;
-    expect_within(arguments, {{"avg_pool", 1, 1}, {"max_pool_kernel", 1, 1}, {"max_pool_backward", 1, 1.5}});
+    for (const DType type : {DType::float32, DType::bfloat16}) {
+      arguments.type = type;
+      expect_within(arguments, {{"avg_pool", 1, 1}, {"max_pool", 1, 1}});
+    }
+    arguments.type = DType::float32;
   }
   arguments.work = ProfiledWork::batch_norm;
   arguments.rows = 3136;
@@ -551,6 +562,24 @@ TEST_F(Profile, StepOfLeNetNamesItsKernels) {
   EXPECT_NE(text.str().find("nothing here is measured"), std::string::npos);
   EXPECT_NE(profile_json(report).find("\"measured\": false"), std::string::npos);
   EXPECT_NE(profile_svg(report).find("</svg>"), std::string::npos);
+}
+
+TEST_F(Profile, PoolingThatDoesNotFitIsRefused) {
+  ProfileArguments arguments;
+  arguments.work = ProfiledWork::pool;
+  const auto refused = [&](const char* reason) {
+    try {
+      run_profile(arguments);
+      FAIL() << reason;
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), reason);
+    }
+  };
+  arguments.pool_pad = 2;
+  refused("--pad is 2, must be at most half of --window: 1");
+  arguments.pool_pad = 1;
+  arguments.window = 31;
+  refused("--window is 31, must be at most the padded image: 30 x 30");
 }
 
 TEST_F(Profile, UnknownNamesAreRefused) {

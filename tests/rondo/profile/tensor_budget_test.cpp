@@ -1,20 +1,29 @@
-// Budgets in a build that observes kernels: no bank conflict in the kernels of wgmma, of tf32x3 and of tf32
-// convolutions, and accesses of 16 bytes in the elementwise operators of 16-bit types.
+// Budgets in a build that observes kernels: no bank conflict in the kernels of wgmma, of tf32x3 and of
+// convolutions by tensor cores, and accesses of 16 bytes in the other operators of 16-bit types.
 #include <gtest/gtest.h>
 #include <rondo/kernels/activation/add.h>
 #include <rondo/kernels/activation/cast.h>
 #include <rondo/kernels/activation/relu.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/kernels/loss/squared_error.h>
+#include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/kernels/optimizer/adam.h>
+#include <rondo/kernels/optimizer/sgd.h>
+#include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/dropout.h>
+#include <rondo/kernels/reduce/bias_gradient.h>
+#include <rondo/kernels/reduce/first_nonfinite.h>
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/tools/rondo/profile/profile.h>
-#include <rondo/tools/rondo/profile/source_place.h>
 
 #include <simt/observe.h>
 
 #include <functional>
+#include <initializer_list>
+#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace rondo::program {
@@ -64,25 +73,34 @@ TEST_F(TensorBudget, RungsOfWgmma) {
 
 // The figures in kernels/gemm/README.md, of 256 x 256 x 128: a tile of tc_08, two of the others.
 TEST_F(TensorBudget, RungsOfWgmmaHaveTheCountersOfTheirPage) {
-  struct Row {
-    const char* rung;
+  struct Counters {
     double requests, sectors, wavefronts, barriers;
   };
-  for (const Row& row :
-       {Row{"tc_05_wgmma", 0.625, 9.6, 0.5, 12}, Row{"tc_06_warp_specialized", 0.21875, 11.43, 1.375, 2},
-        Row{"tc_07_persistent", 0.21875, 11.43, 1.375, 2}, Row{"tc_08_clusters", 0.1875, 10.67, 1.375, 2},
-        Row{"tc_09_stream_k", 0.21875, 11.43, 1.375, 2}}) {
-    SCOPED_TRACE(row.rung);
-    ProfileArguments arguments = gemm_arguments(256, row.rung, DType::bfloat16, Math::fp32);
-    arguments.k = 128;
-    const ProfileReport report = run_profile(arguments);
-    const KernelTotals& totals = report.parts.front().kernels.front().forecast.totals;
-    constexpr double kProducts = 256 * 256 * 128 / (16 * 8 * 16);
-    EXPECT_EQ(totals.global_requests / kProducts, row.requests);
-    EXPECT_NEAR(totals.global_sectors / totals.global_requests, row.sectors, 0.005);
-    EXPECT_EQ(totals.shared_wavefronts / kProducts, row.wavefronts);
-    EXPECT_EQ(totals.barriers, row.barriers);
-  }
+  struct Row {
+    const char* rung;
+    Counters narrow, tf32;
+  };
+  constexpr Counters kTwoTiles = {0.21875, 11.43, 1.375, 2}, kTwoTilesOfTf32 = {0.15625, 16, 0.875, 2};
+  for (const Row& row : {Row{"tc_05_wgmma", {0.625, 9.6, 0.5, 12}, {0.375, 10.67, 0.5, 20}},
+                         Row{"tc_06_warp_specialized", kTwoTiles, kTwoTilesOfTf32},
+                         Row{"tc_07_persistent", kTwoTiles, kTwoTilesOfTf32},
+                         Row{"tc_08_clusters", {0.1875, 10.67, 1.375, 2}, {0.125, 16, 0.875, 2}},
+                         Row{"tc_09_stream_k", kTwoTiles, kTwoTilesOfTf32}})
+    for (const DType type : {DType::bfloat16, DType::float16, DType::float32}) {
+      SCOPED_TRACE(concat(row.rung, ", ", name_of(type)));
+      const bool tf32 = type == DType::float32;
+      const Counters& want = tf32 ? row.tf32 : row.narrow;
+      ProfileArguments arguments = gemm_arguments(256, row.rung, type, tf32 ? Math::tf32 : Math::fp32);
+      arguments.k = 128;
+      arguments.transpose_b = tf32;
+      const ProfileReport report = run_profile(arguments);
+      const KernelTotals& totals = report.parts.front().kernels.front().forecast.totals;
+      const double products = 256 * 256 * 128 / (16 * 8 * (tf32 ? 8 : 16));
+      EXPECT_EQ(totals.global_requests / products, want.requests);
+      EXPECT_NEAR(totals.global_sectors / totals.global_requests, want.sectors, 0.005);
+      EXPECT_EQ(totals.shared_wavefronts / products, want.wavefronts);
+      EXPECT_EQ(totals.barriers, want.barriers);
+    }
 }
 
 TEST_F(TensorBudget, Tf32x3) {
@@ -105,66 +123,276 @@ TEST_F(TensorBudget, Tf32x3) {
   expect_no_conflicts(kernel);
 }
 
-// Forward and data gradient by wgmma, the filter gradient by mma.sync.
-TEST_F(TensorBudget, Tf32Convolutions) {
+ProfileReport profile_of_conv(DType type, Math math, int64_t images) {
   ProfileArguments arguments;
   arguments.work = ProfiledWork::conv;
-  arguments.math = Math::tf32;
-  arguments.images = 32;
+  arguments.type = type;
+  arguments.math = math;
+  arguments.images = images;
+  return run_profile(arguments);
+}
+// The parts that wgmma computes; none has a bank conflict.
+std::string parts_by_wgmma(const ProfileReport& report) {
   std::string by_wgmma;
-  for (const ProfiledPart& part : run_profile(arguments).parts)
+  for (const ProfiledPart& part : report.parts)
     for (const ProfiledKernel& kernel : part.kernels) {
       expect_no_conflicts(kernel);
-      if (kernel.name.find("conv2d_wgmma") != std::string::npos) by_wgmma += concat(part.name, " ");
+      if (kernel.name.find("wgmma") != std::string::npos) by_wgmma += concat(part.name, " ");
     }
-  EXPECT_EQ(by_wgmma, "forward data_gradient ");
+  return by_wgmma;
 }
 
-template <class T>
-void expect_wide_accesses() {
-  constexpr int64_t kSize = 5000;  // a tail of 8 elements behind whole blocks of a warp
-  Buffer<T> a(kSize), b(kSize), y(kSize);
-  Buffer<float> floats(kSize);
-  Buffer<int64_t> step(1);
-  for (Buffer<T>* const buffer : {&a, &b, &y}) buffer->fill_bytes(0);
-  floats.fill_bytes(0);
-  step.fill_bytes(0);
-  const VectorView<const T> from = {a.data(), kSize}, other = {b.data(), kSize};
-  const VectorView<T> to = {y.data(), kSize};
-  const Stream stream;
-  const std::pair<const char*, std::function<Status()>> operators[] = {
-      {"relu", [&] { return relu(to, from, stream); }},
-      {"relu_backward", [&] { return relu_backward(to, from, other, stream); }},
-      {"add", [&] { return add(to, from, other, true, stream); }},
-      {"dropout", [&] { return dropout(to, from, 0.25f, {.seed = 1, .step = step.data()}, stream); }},
-      {"cast to",
-       [&] {
-         return cast(to, VectorView<const float>{floats.data(), kSize}, stream);
-       }},
-      {"cast from", [&] {
-         return cast(VectorView<float>{floats.data(), kSize}, from, stream);
-       }}};
-  for (const auto& [name, run] : operators) {
-    SCOPED_TRACE(concat(name, ", ", name_of(dtype_of<T>)));
-    ASSERT_EQ(simt::start_profile(), cudaSuccess);
-    const Status status = run();
-    const std::vector<simt::KernelProfile> profiles = simt::stop_profile();
-    ASSERT_TRUE(status.ok()) << status.message();
-    ASSERT_EQ(profiles.size(), 1u);
-    uint64_t bytes = 0;
-    for (const simt::AccessCounts& access : profiles.front().accesses) {
-      if (access.space != simt::AccessSpace::global || access.requests == 0) continue;
-      if (access.bytes == 8 && std::string(name) == "dropout") continue;  // the step
-      EXPECT_EQ(access.bytes, 16) << source_place(access);
-      bytes += access.bytes_requested();
+// Forward and data gradient by wgmma, the filter gradient by mma.sync.
+TEST_F(TensorBudget, Tf32Convolutions) {
+  EXPECT_EQ(parts_by_wgmma(profile_of_conv(DType::float32, Math::tf32, 32)), "forward data_gradient ");
+}
+
+TEST_F(TensorBudget, Float16Convolutions) {
+  EXPECT_EQ(parts_by_wgmma(profile_of_conv(DType::float16, Math::fp32, 32)),
+            "forward data_gradient filter_gradient ");
+}
+
+// All parts by mma.sync.
+TEST_F(TensorBudget, Tf32x3Convolutions) {
+  int products = 0;
+  for (const ProfiledPart& part : profile_of_conv(DType::float32, Math::tf32x3, 1).parts)
+    for (const ProfiledKernel& kernel : part.kernels) {
+      EXPECT_LE(kernel.forecast.totals.shared_wavefronts,
+                1.001 * kernel.forecast.totals.least_shared_wavefronts)
+          << kernel.name;
+      products += kernel.name.find("Tf32x3Product") != std::string::npos;
     }
-    EXPECT_GE(bytes, static_cast<uint64_t>(2 * kSize) * sizeof(T));
+  EXPECT_EQ(products, 3);
+}
+
+// The bytes that the global accesses of some kernels ask for: those of 16 bytes, and the others by width.
+struct AccessWidths {
+  uint64_t wide = 0;
+  std::map<int, uint64_t> narrow;
+};
+AccessWidths widths_of(const std::function<Status()>& run) {
+  AccessWidths widths;
+  EXPECT_EQ(simt::start_profile(), cudaSuccess);
+  const Status status = run();
+  const std::vector<simt::KernelProfile> profiles = simt::stop_profile();
+  EXPECT_TRUE(status.ok()) << status.message();
+  for (const simt::KernelProfile& profile : profiles)
+    for (const simt::AccessCounts& access : profile.accesses)
+      if (access.space == simt::AccessSpace::global && access.requests > 0)
+        (access.bytes == 16 ? widths.wide : widths.narrow[access.bytes]) += access.bytes_requested();
+  return widths;
+}
+
+// An operator on 16-bit data whose alignment allows 16 bytes an access.
+struct NarrowOperator {
+  const char* name;
+  std::function<Status()> run;
+  int64_t wide;                         // bytes of the accesses of 16 bytes, at least
+  std::map<int, uint64_t> narrow = {};  // of the others, by their width, at most
+};
+template <class T>
+void expect_widths(std::initializer_list<NarrowOperator> operators) {
+  for (const NarrowOperator& op : operators) {
+    SCOPED_TRACE(concat(op.name, ", ", name_of(dtype_of<T>)));
+    const AccessWidths widths = widths_of(op.run);
+    EXPECT_GE(widths.wide, static_cast<uint64_t>(op.wide));
+    for (const auto& [width, bytes] : widths.narrow) {
+      const auto most = op.narrow.find(width);
+      EXPECT_LE(bytes, most == op.narrow.end() ? 0 : most->second) << "accesses of " << width << " bytes";
+    }
   }
 }
 
+template <class T>
+Buffer<T> zeros(int64_t size) {
+  Buffer<T> buffer(size);
+  buffer.fill_bytes(0);
+  return buffer;
+}
+
+// Operators on arrays without a shape. Each thread reads the scalars of a step: its number, the learning
+// rate, or the state of Adam.
+template <class T>
+void expect_wide_elementwise() {
+  constexpr int64_t kSize = 5000;  // a tail of 8 elements behind whole blocks of a warp
+  constexpr int64_t kBytes = kSize * static_cast<int64_t>(sizeof(T));
+  constexpr uint64_t kSlots = kSize / 8;  // of 16 bytes
+  constexpr uint64_t kThreads = 256;      // of the optimizers, 4 slots each
+  const Buffer<T> a = zeros<T>(kSize), b = zeros<T>(kSize);
+  Buffer<T> y = zeros<T>(kSize);
+  Buffer<float> floats = zeros<float>(kSize), first = zeros<float>(kSize), second = zeros<float>(kSize);
+  const Buffer<float> rate = zeros<float>(1);
+  const Buffer<int64_t> step = zeros<int64_t>(1);
+  const Buffer<AdamState> state = zeros<AdamState>(1);
+  Buffer<unsigned long long> found(1);
+  Buffer<float> workspace = zeros<float>(squared_error_workspace_bytes(1, kSize) / 4);
+  Buffer<LossStats> stats = zeros<LossStats>(1);
+  const VectorView<const T> from = {a.data(), kSize}, other = {b.data(), kSize};
+  const VectorView<T> to = {y.data(), kSize};
+  const VectorView<float> p = {floats.data(), kSize}, v = {first.data(), kSize}, w = {second.data(), kSize};
+  const Stream stream;
+  expect_widths<T>(
+      {{"relu", [&] { return relu(to, from, stream); }, 2 * kBytes},
+       {"relu_backward", [&] { return relu_backward(to, from, other, stream); }, 3 * kBytes},
+       {"add", [&] { return add(to, from, other, true, stream); }, 3 * kBytes},
+       {"dropout",
+        [&] { return dropout(to, from, 0.25f, {.seed = 1, .step = step.data()}, stream); },
+        2 * kBytes,
+        {{8, 8 * kSlots}}},
+       {"cast to",
+        [&] {
+          return cast(to, VectorView<const float>{floats.data(), kSize}, stream);
+        },
+        3 * kBytes},
+       {"cast from", [&] { return cast(p, from, stream); }, 3 * kBytes},
+       {"first_nonfinite",
+        [&] {
+          return first_nonfinite({found.data(), 1}, from, false, stream);
+        },
+        kBytes},
+       {"squared_error",
+        [&] {
+          return squared_error({y.data(), 1, kSize, kSize}, stats.data(), {a.data(), 1, kSize, kSize},
+                               {floats.data(), 1, kSize, kSize}, 1, {workspace.data(), workspace.bytes()},
+                               stream);
+        },
+        4 * kBytes,
+        {{8, 80}}},  // the partial sums, and the statistics
+       {"sgd_update, no velocity",
+        [&] { return sgd_update(p, to, {}, from, rate.data(), SgdOptions{}, stream); },
+        6 * kBytes,
+        {{4, 4 * kThreads}}},
+       {"sgd_update",
+        [&] { return sgd_update(p, to, v, from, rate.data(), SgdOptions{.momentum = 0.5f}, stream); },
+        10 * kBytes,
+        {{4, 4 * kThreads}}},
+       {"adam_update",
+        [&] { return adam_update(p, to, v, w, from, state.data(), AdamOptions{}, stream); },
+        14 * kBytes,
+        {{4, 12 * kThreads}}}});
+}
+
+template <class T>
+void expect_wide_pooling() {
+  constexpr int64_t kImages = 2, kSide = 9, kChannels = 24;
+  for (const PoolWindow& window : {PoolWindow{2, 2, 2, 2, 0, 0}, PoolWindow{3, 3, 2, 2, 1, 1}}) {
+    SCOPED_TRACE(concat("windows of ", window.height));
+    const int64_t side = pooled_size(kSide, window.height, window.stride_h, window.pad_h);
+    const int64_t size = kImages * kSide * kSide * kChannels, pooled = kImages * side * side * kChannels;
+    const int64_t x_bytes = size * 2, y_bytes = pooled * 2;
+    const Buffer<T> x_data = zeros<T>(size);
+    Buffer<T> dx_data = zeros<T>(size), y_data = zeros<T>(pooled);
+    const ImageView<const T> x = {x_data.data(), kImages, kSide, kSide, kChannels};
+    const ImageView<T> dx = {dx_data.data(), kImages, kSide, kSide, kChannels},
+                       y = {y_data.data(), kImages, side, side, kChannels};
+    const Stream stream;
+    expect_widths<T>(
+        {{"avg_pool", [&] { return avg_pool(y, x, window, AverageOver::image, stream); }, 5 * y_bytes},
+         {"avg_pool_backward", [&] { return avg_pool_backward(dx, y, window, AverageOver::image, stream); },
+          x_bytes + y_bytes},
+         {"avg_pool_relu_backward",
+          [&] { return avg_pool_relu_backward(dx, y, x, window, AverageOver::image, stream); },
+          2 * x_bytes + y_bytes},
+         {"max_pool", [&] { return max_pool(y, x, window, stream); }, 5 * y_bytes},
+         {"max_pool_backward", [&] { return max_pool_backward(dx, y, y, x, window, stream); },
+          x_bytes + y_bytes}});
+  }
+}
+
+// Operators on the rows of a matrix. They access these operands by their elements:
+// - partial sums of columns, which are a few rows;
+// - constants of columns, which a thread loads once for 8 rows;
+// - labels, the logit of a label, and statistics of the loss, once per row or thread;
+// - in gather_batch the bytes of the data set, 8 for each 16 bytes of the batch.
+template <class T>
+void expect_wide_rows() {
+  constexpr int64_t kRows = 600, kCols = 48, kSize = kRows * kCols, kBytes = 2 * kSize;
+  const Buffer<T> x_data = zeros<T>(kSize);
+  Buffer<T> y_data = zeros<T>(kSize), r_data = zeros<T>(kSize);
+  Buffer<float> column = zeros<float>(kCols), db = zeros<float>(kCols);
+  Buffer<double> sum_data = zeros<double>(2 * kCols);
+  Buffer<float> space = zeros<float>(1 << 16);
+  const Buffer<int32_t> labels = zeros<int32_t>(kRows);
+  Buffer<int32_t> new_labels = zeros<int32_t>(kRows);
+  Buffer<LossStats> stats = zeros<LossStats>(1);
+  const Buffer<uint8_t> images = zeros<uint8_t>(kSize), image_labels = zeros<uint8_t>(kRows);
+  const Buffer<int64_t> step = zeros<int64_t>(1);
+  const MatrixView<const T> x = {x_data.data(), kRows, kCols, kCols};
+  const MatrixView<T> y = {y_data.data(), kRows, kCols, kCols}, r = {r_data.data(), kRows, kCols, kCols};
+  const VectorView<const float> of_column = {column.data(), kCols};
+  const VectorView<double> sums = {sum_data.data(), 2 * kCols};
+  const BatchNormSavedOf<T> saved = {x, of_column, of_column, y};
+  const Workspace workspace = {space.data(), space.bytes()};
+  const Stream stream;
+  constexpr uint64_t kParts = 2 * 2 * 2 * kCols + 2 * kCols;  // 2 blocks of rows: written, read, and the sums
+  constexpr uint64_t kMapThreads = 576, kMapColumns = 8;      // of row_map(), with work
+  constexpr uint64_t kSumThreads = 2 * 16 * kCols / 8;        // of 2 blocks of 16 rows
+  constexpr uint64_t kBlocks = kRows / 10, kBlockThreads = 128;
+  expect_widths<T>(
+      {{"batch_norm_sums",
+        [&] { return batch_norm_sums(sums, x, workspace, stream); },
+        kBytes,
+        {{8, 8 * kParts}}},
+       {"batch_norm",
+        [&] {
+          return batch_norm(y, x, of_column, of_column, of_column, of_column,
+                            BatchNormEpilogueOf<T>{.residual = r, .relu = true}, stream);
+        },
+        3 * kBytes,
+        {{4, 4 * 4 * kMapColumns * kMapThreads}}},
+       {"batch_norm_backward_sums",
+        [&] { return batch_norm_backward_sums(sums, {}, {}, r, saved, workspace, stream); },
+        3 * kBytes,
+        {{4, 2 * 4 * kMapColumns * kSumThreads}, {8, 8 * kParts}}},
+       {"batch_norm_backward",
+        [&] { return batch_norm_backward(r, {}, r, saved, of_column, sums, kRows, stream); },
+        4 * kBytes,
+        {{4, 4 * 4 * kMapColumns * kMapThreads}, {8, 2 * 8 * kMapColumns * kMapThreads}}},
+       {"bias_gradient",
+        [&] {
+          return bias_gradient({db.data(), kCols}, x, 0, workspace, stream);
+        },
+        kBytes,
+        {{4, 4 * kParts / 2}}},
+       {"softmax_cross_entropy, a thread a row",
+        [&] {
+          return softmax_cross_entropy(y, stats.data(), x, {labels.data(), kRows}, 1, workspace, stream);
+        },
+        4 * kBytes,
+        {{2, 2 * 2 * kRows}, {4, 4 * kRows + 160}, {8, 224}}},
+       {"softmax_cross_entropy, a block a row",
+        [&] {
+          return softmax_cross_entropy({y.data, kRows / 10, 10 * kCols, 10 * kCols}, stats.data(),
+                                       {x.data, kRows / 10, 10 * kCols, 10 * kCols},
+                                       {labels.data(), kRows / 10}, 1, workspace, stream);
+        },
+        4 * kBytes,
+        {{2, 2 * kBlocks * kBlockThreads},
+         {4, 4 * kBlocks * kBlockThreads + 32 * kBlocks},
+         {8, 32 * kBlocks + 64}}},
+       {"gather_batch",
+        [&] {
+          return gather_batch(ImageView<T>{y.data, kRows, 4, 4, 3}, {new_labels.data(), kRows},
+                              {images.data(), kRows, 4, 4, 3}, {image_labels.data(), kRows}, {},
+                              {step.data(), kRows, 0}, 1, 0, stream);
+        },
+        kBytes,
+        {{1, kRows}, {4, 4 * kRows}, {8, kSize + 8 * kRows * kBlockThreads}}}});
+}
+
 TEST_F(TensorBudget, ElementwiseOperatorsOf16BitsHold16BytesAnAccess) {
-  expect_wide_accesses<__nv_bfloat16>();
-  expect_wide_accesses<__half>();
+  expect_wide_elementwise<__nv_bfloat16>();
+  expect_wide_elementwise<__half>();
+}
+
+TEST_F(TensorBudget, PoolingOf16BitsHolds16BytesAnAccess) {
+  expect_wide_pooling<__nv_bfloat16>();
+  expect_wide_pooling<__half>();
+}
+
+TEST_F(TensorBudget, OperatorsOnRowsOf16BitsHold16BytesAnAccess) {
+  expect_wide_rows<__nv_bfloat16>();
+  expect_wide_rows<__half>();
 }
 
 }  // namespace
