@@ -10,6 +10,7 @@ size_t size(int64_t value) { return static_cast<size_t>(value); }
 template <class Visit>
 void for_each_tap(const ConvCase& conv, Visit visit) {
   const Conv2dOptions& o = conv.options;
+  if (conv.c == 0 || conv.k == 0) return;  // no element to refer to
   for (int64_t n = 0; n < conv.n; ++n)
     for (int64_t p = 0; p < conv.p(); ++p)
       for (int64_t q = 0; q < conv.q(); ++q)
