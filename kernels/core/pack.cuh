@@ -41,8 +41,8 @@ __device__ __forceinline__ void store_pack(T* to, const Pack<T, N>& pack) {
   simt::store_value(to, pack);
 #else
   // As one integer. nvcc divides a struct into stores of its elements and does not always join them again,
-  // not even those of a float4: in two nested loops, for example. 64-bit elements are stored as they are: there
-  // the integer takes a register more.
+  // not even those of a float4: in two nested loops, for example. 64-bit elements are stored as they are:
+  // there the integer takes a register more.
   constexpr int kBytes = sizeof(Pack<T, N>);
   const auto* const bytes = reinterpret_cast<const char*>(&pack);
   if constexpr (sizeof(T) == 8) {

@@ -77,8 +77,8 @@ double copy_time(const GemmShape& shape, TransposedCopies copies, Math math) {
 
 // The time by stream-K, in the unit of estimated_time(): the k-tiles of a block, the partial sums of two
 // tiles, which it writes, and those that it reads, if it is the last one at a tile. The partial sums are
-// assumed to stay in L2: 6.65 TB/s (tools/simt/src/host/gpus.cpp). The tensor cores are idle meanwhile. Infinite
-// if no tile is divided, or if there are too few.
+// assumed to stay in L2: 6.65 TB/s (tools/simt/src/host/gpus.cpp). The tensor cores are idle meanwhile.
+// Infinite if no tile is divided, or if there are too few.
 double stream_k_time(const GemmShape& shape, DType type, const WgmmaTileInfo& tile, int blocks) {
   constexpr double kBytesPerSecond = 6.65e12 / kMultiprocessorsOfH100;
   const int64_t tiles =

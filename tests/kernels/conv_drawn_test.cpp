@@ -1,6 +1,7 @@
 // Convolutions and their gradients of every arithmetic against double precision: drawn shapes, also empty
 // ones, strides, padding, misalignment, algorithms and tiles. Of tf32 and tf32x3 by mma.sync every tile. The
 // bounds are those of product_errors.h. conv_narrow_test.cpp has draws by wgmma.
+// Above 400 lines because all types share the draws and the check against the reference.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>

@@ -19,8 +19,8 @@ inline constexpr TileNeeds kPatchNeeds = {Order::mn_major, 12};
 // (taps.cuh), for dw the pixels of y.
 GemmShape conv2d_product(ConvOperation operation, const ConvGeometry& geometry);
 
-// The number of parts of the sum over k: more than 1 if there are too few tiles for a large GPU and the sum is
-// long. A function of the shape alone, as split_k().
+// The number of parts of the sum over k: more than 1 if there are too few tiles for a large GPU and the sum
+// is long. A function of the shape alone, as split_k().
 int64_t conv2d_splits(ConvOperation operation, const ConvGeometry& geometry);
 
 // The bytes of the workspace for the partial sums; 0 for one part.
