@@ -27,14 +27,9 @@ bool LossProbe::enqueue_copy() {
   return true;
 }
 
-std::optional<LossStats> LossProbe::poll() {
-  if (!in_flight()) return {};
-  const cudaError_t state = cudaEventQuery(events_[static_cast<size_t>(oldest_ % capacity_)]);
-  if (state == cudaErrorNotReady) {
-    static_cast<void>(cudaGetLastError());
-    return {};
-  }
-  throw_if_error(from_cuda(state, "reading the loss statistics of the epoch"));
+LossStats LossProbe::wait_for_oldest() {
+  throw_if_error(from_cuda(cudaEventSynchronize(events_[static_cast<size_t>(oldest_ % capacity_)]),
+                           "reading the loss statistics of the epoch"));
   return sum(oldest_++);
 }
 

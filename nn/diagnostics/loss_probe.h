@@ -1,14 +1,14 @@
-// LossProbe: reports the progress of an epoch without waiting.
+// LossProbe: reports the progress of an epoch while the devices are ahead.
 //
-// From time to time the host enqueues a copy of the ranks' LossStats into pinned host memory, followed by an
-// event. It then polls the event. The devices never wait for the host.
+// After each step the host enqueues a copy of the ranks' LossStats into pinned host memory, followed by an
+// event. It waits for the event of an older copy: the devices have other steps to do, and never wait for the
+// host.
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace rondo {
@@ -26,8 +26,8 @@ class LossProbe {
   // `capacity` copies are in flight already.
   bool enqueue_copy();
 
-  // Returns the sum over the ranks from the oldest copy in flight, if it is complete. Never waits.
-  std::optional<LossStats> poll();
+  // Waits for the oldest copy in flight, of which there must be one. Returns the sum over the ranks.
+  LossStats wait_for_oldest();
 
   // Enqueues a copy and waits for it. Returns the current statistics in rank order.
   std::vector<LossStats> wait_for_each();

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
-#include <thread>
 #include <utility>
 
 namespace rondo::nn {
@@ -148,13 +147,12 @@ class Run {
     }
   }
 
-  // Reads the progress of the devices.
+  // Waits for the oldest step whose progress has not been read, and reads it.
   void follow() {
-    const std::optional<LossStats> seen = probe_.poll();
-    if (!seen) return std::this_thread::sleep_for(std::chrono::microseconds(20));
+    const LossStats seen = probe_.wait_for_oldest();
     ++seen_;
-    const double loss = seen->loss / static_cast<double>(seen->rows);
-    const int64_t rows = std::min(seen->rows * world_.process_count(), train_.size());
+    const double loss = seen.loss / static_cast<double>(seen.rows);
+    const int64_t rows = std::min(seen.rows * world_.process_count(), train_.size());
     observer_.on_progress({epoch_, rows, train_.size(), loss, seconds_since(begin_)});
     // Another process may have reported an earlier bad step.
     if (std::isfinite(loss) || (result_.end == FitResult::End::diverged && bad_step_ < seen_)) return;

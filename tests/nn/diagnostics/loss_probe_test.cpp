@@ -2,8 +2,6 @@
 
 #include <rondo/nn/diagnostics/loss_probe.h>
 
-#include <thread>
-
 namespace rondo {
 namespace {
 
@@ -20,7 +18,6 @@ TEST(LossProbe, AddsTheRanksAndKeepsTheOrderOfItsCopies) {
   Buffer<LossStats> first(1), second(1);
   LossProbe probe(0, stream, {first.data(), second.data()}, 4);
   EXPECT_FALSE(probe.in_flight());
-  EXPECT_FALSE(probe.poll().has_value());
   for (int i = 1; i <= 3; ++i) {
     first.upload(std::vector<LossStats>{loss_stats(i, 10 * i)});
     second.upload(std::vector<LossStats>{loss_stats(0.5, 1)});
@@ -28,11 +25,10 @@ TEST(LossProbe, AddsTheRanksAndKeepsTheOrderOfItsCopies) {
     stream.synchronize();
   }
   for (int i = 1; i <= 3; ++i) {
-    std::optional<LossStats> seen;
-    while (!(seen = probe.poll())) std::this_thread::yield();
-    EXPECT_EQ(seen->loss, i + 0.5);
-    EXPECT_EQ(seen->rows, 10 * i + 1);
-    EXPECT_EQ(seen->correct, 5 * i);
+    const LossStats seen = probe.wait_for_oldest();
+    EXPECT_EQ(seen.loss, i + 0.5);
+    EXPECT_EQ(seen.rows, 10 * i + 1);
+    EXPECT_EQ(seen.correct, 5 * i);
   }
   EXPECT_FALSE(probe.in_flight());
 }
