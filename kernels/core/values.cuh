@@ -85,14 +85,11 @@ __device__ __forceinline__ Vec<N> load_some_values(const T* from, int64_t count,
   }
 }
 
-// pack_width() for accesses to T: kWidestValues<T>, 4, 2 or 1 elements.
-template <class T>
-int values_width(int64_t length, const T* data) {
-  return pack_width<kWidestValues<T>>(length, data);
-}
-template <class T, class... More>
-int values_width(int64_t length, const T* data, const More*... more) {
-  return std::min(values_width(length, data), values_width(length, more...));
+// pack_width() for accesses to T, and to constants of other types that a thread loads with them:
+// kWidestValues<T>, 4, 2 or 1 elements.
+template <class T, class... Pointer>
+int values_width(int64_t length, Pointer... data) {
+  return pack_width<kWidestValues<T>>(length, data...);
 }
 
 // Calls start(n) with an integral_constant n for a width that pack_width<16 / sizeof(T)>() returned: 16 bytes

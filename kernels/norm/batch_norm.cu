@@ -1,7 +1,7 @@
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/norm/batch_norm_checks.h>
-#include <rondo/kernels/norm/row_map.cuh>
 #include <rondo/kernels/reduce/moments.h>
+#include <rondo/kernels/norm/row_map.cuh>
 
 namespace rondo {
 namespace {
@@ -84,13 +84,11 @@ struct Normalise {
   };
   template <int N>
   __device__ Channel<N> channel(int col) const {
-    Channel<N> c{*this, col, {}, {}, {}};
+    Channel<N> c{*this, col, load_values<N>(mean + col), load_values<N>(gamma + col),
+                 load_values<N>(beta + col)};
+    const auto inverse = load_values<N>(inv_std + col);
     RONDO_SIMD
-    for (int k = 0; k < N; ++k) {
-      c.mean.v[k] = mean[col + k];
-      c.scale.v[k] = gamma[col + k] * inv_std[col + k];
-      c.beta.v[k] = beta[col + k];
-    }
+    for (int k = 0; k < N; ++k) c.scale.v[k] *= inverse.v[k];
     return c;
   }
 };
@@ -122,7 +120,8 @@ Status launch_batch_norm(MatrixView<T> y, MatrixView<const T> x, VectorView<cons
   check.input_channels("beta", beta);
   check.optional_input_matrix("residual", residual);
   RONDO_RETURN_IF_ERROR(check.status());
-  const int width = values_width(x.cols, y.data, x.data, residual.data);
+  const int width =
+      values_width<T>(x.cols, y.data, x.data, residual.data, mean.data, inv_std.data, gamma.data, beta.data);
   const Normalise<T> operation = {y.data,       x.data,     residual.data, mean.data,
                                   inv_std.data, gamma.data, beta.data,     static_cast<int>(x.cols),
                                   epilogue.relu};

@@ -50,20 +50,13 @@ struct Saved {
       RONDO_SIMD
       for (int k = 0; k < N; ++k) {
         sums.of[0][k] += r.g.v[k];
-        sums.of[1][k] =
-            fma(static_cast<double>(r.g.v[k]), static_cast<double>(r.xhat.v[k]), sums.of[1][k]);
+        sums.of[1][k] = fma(static_cast<double>(r.g.v[k]), static_cast<double>(r.xhat.v[k]), sums.of[1][k]);
       }
     }
   };
   template <int N>
   __device__ Channel<N> channel(int col) const {
-    Channel<N> c{*this, col, {}, {}};
-    RONDO_SIMD
-    for (int k = 0; k < N; ++k) {
-      c.mean.v[k] = mean[col + k];
-      c.inv_std.v[k] = inv_std[col + k];
-    }
-    return c;
+    return {*this, col, load_values<N>(mean + col), load_values<N>(inv_std + col)};
   }
 };
 
@@ -74,7 +67,7 @@ struct Backward {
   T *dx, *residual_gradient;
   const float* gamma;
   const double* sums;
-  double count;
+  double inverse_count;  // of the rows of the batch: a division in double takes many instructions
 
   template <int N>
   struct Channel {
@@ -95,13 +88,11 @@ struct Backward {
   };
   template <int N>
   __device__ Channel<N> channel(int col) const {
-    Channel<N> c{*this, saved.template channel<N>(col), {}, {}, {}};
+    Channel<N> c{*this, saved.template channel<N>(col), load_values<N>(gamma + col),
+                 load_scaled<N>(sums + col, inverse_count),
+                 load_scaled<N>(sums + saved.cols + col, inverse_count)};
     RONDO_SIMD
-    for (int k = 0; k < N; ++k) {
-      c.scale.v[k] = gamma[col + k] * saved.inv_std[col + k];
-      c.mean_g.v[k] = static_cast<float>(sums[col + k] / count);
-      c.mean_gx.v[k] = static_cast<float>(sums[saved.cols + col + k] / count);
-    }
+    for (int k = 0; k < N; ++k) c.scale.v[k] *= c.saved.inv_std.v[k];
     return c;
   }
 };
@@ -128,18 +119,14 @@ void check_saved(BatchNormCheck& check, MatrixView<const T> dy, const BatchNormS
 
 template <class T>
 Saved<T> pointers(MatrixView<const T> dy, const BatchNormSavedOf<T>& saved) {
-  return {dy.data,
-          saved.x.data,
-          saved.y.data,
-          saved.mean.data,
-          saved.inv_std.data,
-          static_cast<int>(dy.cols)};
+  return {dy.data,         saved.x.data,       saved.y.data,
+          saved.mean.data, saved.inv_std.data, static_cast<int>(dy.cols)};
 }
 
 template <class T>
-Status launch_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
-                   VectorView<float> beta_gradient, MatrixView<const T> dy, const BatchNormSavedOf<T>& saved,
-                   Workspace workspace, cudaStream_t stream) {
+Status launch_sums(VectorView<double> sums, VectorView<float> gamma_gradient, VectorView<float> beta_gradient,
+                   MatrixView<const T> dy, const BatchNormSavedOf<T>& saved, Workspace workspace,
+                   cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_backward_sums";
   BatchNormCheck check(kName, dy.rows, dy.cols);
   check_saved(check, dy, saved);
@@ -148,9 +135,10 @@ Status launch_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
   check.optional_output_channels("beta_gradient", beta_gradient);
   check.workspace(workspace, batch_norm_workspace_bytes(dy.rows, dy.cols));
   RONDO_RETURN_IF_ERROR(check.status());
-  RONDO_RETURN_IF_ERROR(columns::column_sums(kName, sums.data, pointers(dy, saved), dy.rows, dy.cols,
-                                    values_width(dy.cols, dy.data, saved.x.data, saved.y.data),
-                                    workspace, stream));
+  RONDO_RETURN_IF_ERROR(columns::column_sums(
+      kName, sums.data, pointers(dy, saved), dy.rows, dy.cols,
+      values_width<T>(dy.cols, dy.data, saved.x.data, saved.y.data, saved.mean.data, saved.inv_std.data),
+      workspace, stream));
   if (!gamma_gradient.data && !beta_gradient.data) return {};
   LaunchShape shape;
   shape.block_x = kThreads;
@@ -172,10 +160,10 @@ Status launch_backward(MatrixView<T> dx, MatrixView<T> residual_gradient, Matrix
   check.input_channels("sums", sums, 2);
   check.count(count);
   RONDO_RETURN_IF_ERROR(check.status());
-  const int width =
-      values_width(dy.cols, dx.data, residual_gradient.data, dy.data, saved.x.data, saved.y.data);
+  const int width = values_width<T>(dy.cols, dx.data, residual_gradient.data, dy.data, saved.x.data,
+                                    saved.y.data, saved.mean.data, saved.inv_std.data, gamma.data, sums.data);
   const Backward<T> operation = {pointers(dy, saved), dx.data,   residual_gradient.data,
-                                 gamma.data,          sums.data, static_cast<double>(count)};
+                                 gamma.data,          sums.data, 1 / static_cast<double>(count)};
   return row_map(kName, operation, dy.rows, dy.cols, width, stream);
 }
 

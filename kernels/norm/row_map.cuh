@@ -3,7 +3,8 @@
 //
 // Each thread processes N neighbouring columns of kRowsPerThread rows. `operation` is a functor:
 // operation.channel<N>(col) loads the constants of N columns and returns an object whose row(row) processes a
-// row; kWidest is the most columns at once.
+// row; kWidest is the most columns at once. Lanes are N columns apart: if they loaded the constants one by one,
+// each load of a warp would touch up to 32 sectors.
 #pragma once
 
 #include <rondo/kernels/core/launch.cuh>
@@ -15,6 +16,20 @@ namespace rondo::norm {
 
 constexpr int kMapThreads = 256;
 constexpr int kRowsPerThread = 8;
+
+// factor * from[k] for N neighbouring columns, as floats. `from` must be aligned to N elements, or to 16 bytes
+// if that is less.
+template <int N>
+__device__ __forceinline__ Values<N> load_scaled(const double* from, double factor) {
+  constexpr int kAtOnce = N < 2 ? N : 2;
+  Values<N> scaled;
+  RONDO_UNROLL
+  for (int k = 0; k < N; k += kAtOnce) {
+    const auto pack = load_pack<kAtOnce>(from + k);
+    for (int i = 0; i < kAtOnce; ++i) scaled.v[k + i] = static_cast<float>(factor * pack.v[i]);
+  }
+  return scaled;
+}
 
 template <int N, class Operation>
 __global__ void __launch_bounds__(kMapThreads) row_map_kernel(Operation operation, int64_t rows, int cols) {

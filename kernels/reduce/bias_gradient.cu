@@ -49,8 +49,8 @@ Status launch_bias_gradient(VectorView<float> db, MatrixView<const T> dy, float 
   check.workspace(workspace, bias_gradient_workspace_bytes(dy.rows, dy.cols));
   RONDO_RETURN_IF_ERROR(check.status());
   // Each row must begin on a boundary of packs: its stride counts like a pointer.
-  const int width =
-      std::min(values_width(dy.cols, dy.data), values_width(dy.rows > 1 ? dy.stride : dy.cols, dy.data));
+  const int width = std::min(values_width<T>(dy.cols, dy.data),
+                             values_width<T>(dy.rows > 1 ? dy.stride : dy.cols, dy.data));
   return columns::column_sums("bias_gradient", db.data, Rows<T>{dy.data, dy.stride}, dy.rows, dy.cols, width,
                               workspace, stream, AddBeta{beta});
 }

@@ -75,7 +75,7 @@ template <class T>
 Status add_moments(const char* name, double* sums, const T* x, int64_t rows, int64_t columns,
                    Workspace workspace, cudaStream_t stream) {
   return columns::column_sums(name, sums, SumsAndSquares<T>{x, static_cast<int>(columns)}, rows, columns,
-                              values_width(columns, x), workspace, stream);
+                              values_width<T>(columns, x), workspace, stream);
 }
 #define RONDO_ADD_MOMENTS(T) \
   template Status add_moments(const char*, double*, const T*, int64_t, int64_t, Workspace, cudaStream_t);

@@ -301,7 +301,6 @@ void expect_wide_pooling() {
 
 // Operators on the rows of a matrix. They access these operands by their elements:
 // - partial sums of columns, which are a few rows;
-// - constants of columns, which a thread loads once for 8 rows;
 // - labels, the logit of a label, and statistics of the loss, once per row or thread;
 // - in gather_batch the bytes of the data set, 8 for each 16 bytes of the batch.
 template <class T>
@@ -338,16 +337,16 @@ void expect_wide_rows() {
           return batch_norm(y, x, of_column, of_column, of_column, of_column,
                             BatchNormEpilogueOf<T>{.residual = r, .relu = true}, stream);
         },
-        3 * kBytes,
-        {{4, 4 * 4 * kMapColumns * kMapThreads}}},
+        3 * kBytes + 4 * 4 * kMapColumns * kMapThreads,
+        {}},
        {"batch_norm_backward_sums",
         [&] { return batch_norm_backward_sums(sums, {}, {}, r, saved, workspace, stream); },
-        3 * kBytes,
-        {{4, 2 * 4 * kMapColumns * kSumThreads}, {8, 8 * kParts}}},
+        3 * kBytes + 2 * 4 * kMapColumns * kSumThreads,
+        {{8, 8 * kParts}}},
        {"batch_norm_backward",
         [&] { return batch_norm_backward(r, {}, r, saved, of_column, sums, kRows, stream); },
-        4 * kBytes,
-        {{4, 4 * 4 * kMapColumns * kMapThreads}, {8, 2 * 8 * kMapColumns * kMapThreads}}},
+        4 * kBytes + (3 * 4 + 2 * 8) * kMapColumns * kMapThreads,
+        {}},
        {"bias_gradient",
         [&] {
           return bias_gradient({db.data(), kCols}, x, 0, workspace, stream);
