@@ -360,10 +360,9 @@ TEST_F(Profile, AnAlgorithmThatDoesNotFitIsRefused) {
 TEST_F(Profile, TheDocumentationShowsTheDrawing) {
   const ProfileReport report = run_profile(gemm_arguments(64, "04_register_tiles"));
   const std::vector<AccessDrawing> drawings = drawings_of_line(report, "gemm_04_register_tiles.cu:38");
-  EXPECT_EQ(
-      test::missing(test::read_text(SOURCE_DIR "/docs/profiling.md"),
-                    {"--draw gemm_04_register_tiles.cu:38\n...\n" + drawing_text(drawings.back(), {})}),
-      "");
+  EXPECT_EQ(test::missing(test::read_text(SOURCE_DIR "/docs/profiling.md"),
+                          {"--draw gemm_04_register_tiles.cu:38\n...\n" + drawing_text(drawings.back(), {})}),
+            "");
 }
 
 // Each kernel of some work: the wavefronts and sectors in units of those that the same accesses need at
@@ -523,6 +522,7 @@ TEST_F(Profile, StepsAreWithinTheirBudget) {
   for (const char* model : {"lenet", "resnet18", "mlp"}) {
     SCOPED_TRACE(model);
     arguments.model = model;
+    if (arguments.model == "mlp") arguments.layers = 3;
     expect_within(arguments, {{"add_loss_stats", 1, 1},
                               {"advance", 1, 1},
                               {"avg_pool", 1, 1.2},
@@ -562,6 +562,58 @@ TEST_F(Profile, StepOfLeNetNamesItsKernels) {
   EXPECT_NE(text.str().find("nothing here is measured"), std::string::npos);
   EXPECT_NE(profile_json(report).find("\"measured\": false"), std::string::npos);
   EXPECT_NE(profile_svg(report).find("</svg>"), std::string::npos);
+}
+
+// On an H100 the products of linear layers and convolutions are those of tensor cores, except in the first
+// convolution, which has few channels.
+TEST_F(Profile, StepsHaveTheProductsOfTheirPrecision) {
+  ProfileArguments arguments;
+  arguments.work = ProfiledWork::train;
+  arguments.batch = 32;
+  for (const Precision precision : kPrecisions)
+    for (const char* model : {"lenet", "mlp"}) {
+      SCOPED_TRACE(concat(model, ", ", name_of(precision)));
+      arguments.model = model;
+      arguments.layers = arguments.model == "mlp" ? std::optional<int64_t>(3) : std::nullopt;
+      arguments.precision = precision;
+      const ProfileReport report = run_profile(arguments);
+      EXPECT_EQ(report.work.find(concat(", ", name_of(precision))) != std::string::npos,
+                precision != Precision::fp32);
+      uint64_t fp32 = 0, tf32 = 0, narrow = 0;
+      for (const ProfiledKernel& kernel : report.parts.at(0).kernels) {
+        if (!kernel.name.starts_with("few_channels")) fp32 += kernel.profile.multiply_adds;
+        tf32 += kernel.profile.tf32_multiply_adds;
+        narrow += kernel.profile.narrow_multiply_adds;
+      }
+      EXPECT_EQ(fp32 > 0, precision == Precision::fp32);
+      EXPECT_EQ(tf32 > 0, precision == Precision::tf32 || precision == Precision::tf32x3);
+      EXPECT_EQ(narrow > 0, precision == Precision::bf16);
+    }
+}
+
+TEST_F(Profile, AStepWithoutItsTensorCoresIsRefused) {
+  ProfileArguments arguments;
+  arguments.work = ProfiledWork::train;
+  arguments.model = "lenet";
+  arguments.batch = 32;
+  arguments.gpu = "t4";
+  for (const Precision precision : {Precision::tf32, Precision::bf16}) {
+    arguments.precision = precision;
+    EXPECT_THROW(run_profile(arguments), Error) << name_of(precision);
+  }
+}
+
+TEST_F(Profile, LayersOfAFixedModelAreRefused) {
+  ProfileArguments arguments;
+  arguments.work = ProfiledWork::train;
+  arguments.model = "lenet";
+  arguments.layers = 3;
+  try {
+    run_profile(arguments);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "--layers is 3, which is for mlp: the layers of lenet are fixed");
+  }
 }
 
 TEST_F(Profile, PoolingThatDoesNotFitIsRefused) {

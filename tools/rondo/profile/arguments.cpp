@@ -11,8 +11,8 @@ namespace {
 constexpr int64_t kMostElements = int64_t{1} << 31;
 
 template <class Value>
-Value read_name(const std::string& option, const std::string& text,
-                const std::map<std::string, Value>& names) {
+Value read_choice(const std::string& option, const std::string& text,
+                  const std::map<std::string, Value>& names) {
   const auto found = names.find(text);
   if (found != names.end()) return found->second;
   std::string list;
@@ -24,7 +24,7 @@ std::string read_word(const std::string& option, const std::string& text,
                       const std::vector<std::string>& words) {
   std::map<std::string, std::string> names;
   for (const std::string& word : words) names[word] = word;
-  return read_name(option, text, names);
+  return read_choice(option, text, names);
 }
 
 // The place of an access, "gemm.cu:23" or longer.
@@ -64,28 +64,16 @@ void add_common(const Command& command, ProfileArguments& to) {
               [&](const std::string& s) { to.svg = read_path("--svg", s); });
 }
 
-// Reads the name of one of the values.
-template <class Enum>
-Enum read_enumerator(const char* option, const std::string& text, std::initializer_list<Enum> values) {
-  std::string names;
-  for (const Enum value : values) {
-    if (text == name_of(value)) return value;
-    names += (names.empty() ? "" : ", ") + std::string(name_of(value));
-  }
-  throw Error(bad_argument(option, " is '", text, "', must be one of: ", names));
-}
-
 void add_math(const Command& command, ProfileArguments& to) {
+  static constexpr Math kMaths[] = {Math::fp32, Math::tf32, Math::tf32x3};
   command.add("--math", "NAME", "Arithmetic of float products: fp32, tf32 or tf32x3 [fp32]",
-              [&](const std::string& s) {
-                to.math = read_enumerator("--math", s, {Math::fp32, Math::tf32, Math::tf32x3});
-              });
+              [&](const std::string& s) { to.math = read_name("--math", s, kMaths); });
 }
 
 void add_type(const Command& command, const char* help, ProfileArguments& to) {
-  command.add("--type", "NAME", help, [&](const std::string& s) {
-    to.type = read_enumerator("--type", s, {DType::float32, DType::bfloat16, DType::float16});
-  });
+  static constexpr DType kTypes[] = {DType::float32, DType::bfloat16, DType::float16};
+  command.add("--type", "NAME", help,
+              [&](const std::string& s) { to.type = read_name("--type", s, kTypes); });
 }
 
 constexpr const char* kTypeOfElements = "Type of the elements: float32, bfloat16 or float16 [float32]";
@@ -183,7 +171,7 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
   add_size(reduce, "--bytes", "Bytes per rank", to.bytes, 2);
   add_type(reduce, kTypeOfElements, to);
   reduce.add("--algorithm", "NAME", "ring, direct or root [ring]", [&](const std::string& s) {
-    to.all_reduce = read_name<Algorithm>(
+    to.all_reduce = read_choice<Algorithm>(
         "--algorithm", s,
         {{"ring", Algorithm::ring}, {"direct", Algorithm::direct}, {"root", Algorithm::root}});
   });
@@ -194,6 +182,10 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
            [&](const std::string& s) { to.model = read_word("the model", s, nn::model_names()); })
       .required();
   add_size(train, "--batch-size", "Samples", to.batch);
+  train.add("--layers", "N", "Hidden layers of the mlp [90]",
+            [&](const std::string& s) { to.layers = read_integer<int64_t>("--layers", s, 0, 1000); });
+  train.add("--precision", "NAME", kPrecisionHelp,
+            [&](const std::string& s) { to.precision = read_name("--precision", s, kPrecisions); });
   profile.require_command();
   return commands;
 }

@@ -5,6 +5,7 @@
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/core/math_mode.h>
 #include <rondo/tools/rondo/support/command.h>
+#include <rondo/tools/rondo/support/precision.h>
 
 #include <cstdint>
 #include <optional>
@@ -40,6 +41,8 @@ struct ProfileArguments {
   Algorithm all_reduce = Algorithm::ring;
   std::string model;  // of train
   int64_t batch = 256;
+  std::optional<int64_t> layers;          // of train mlp; not given: 90
+  Precision precision = Precision::fp32;  // of train
 
   std::string gpu = "h100";       // or, with `plan`, all
   std::optional<int64_t> blocks;  // observed per launch; 0: all; not given: all, or a few of a training step

@@ -45,8 +45,8 @@ CompiledKernels::CompiledKernels(const std::string& path) {
       if (!fresh && entry->second != count) entry->second.reset();
     }
   } catch (const nlohmann::json::exception& error) {
-    throw Error(bad_argument("--compiled is ", printable(path), ", must be a report of tools/sass-report: ",
-                             error.what()));
+    throw Error(bad_argument("--compiled is ", printable(path),
+                             ", must be a report of tools/sass-report: ", error.what()));
   }
 }
 

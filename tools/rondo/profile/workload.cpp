@@ -362,12 +362,22 @@ std::vector<Workload> train_work(const ProfileArguments& a) {
     std::vector<int32_t> labels;
   };
   const auto data = std::make_shared<Data>();
-  const nn::NamedModel named = nn::model(a.model);
-  data->model = std::make_unique<nn::DataParallel>(named.network, named.input,
-                                                   nn::DataParallelOptions{.batch = a.batch});
+  nn::NamedModel named = nn::model(a.model);
+  if (a.layers) {
+    if (a.model != "mlp")
+      throw Error(bad_argument("--layers is ", *a.layers, ", which is for mlp: the layers of ", a.model,
+                               " are fixed"));
+    named.network = nn::mlp(*a.layers);
+  }
+  data->model = std::make_unique<nn::DataParallel>(
+      named.network, named.input,
+      nn::DataParallelOptions{
+          .batch = a.batch, .math = math_of(a.precision), .activations = element_type(a.precision)});
   data->x = values(a.batch * named.input.size());
   for (int64_t i = 0; i < a.batch; ++i) data->labels.push_back(static_cast<int32_t>(i % 10));
-  const std::string name = concat("training step of ", a.model, ", batch ", a.batch);
+  const std::string name =
+      concat("training step of ", a.model, a.layers ? concat(" with ", *a.layers, " layers") : "", ", batch ",
+             a.batch, a.precision == Precision::fp32 ? "" : concat(", ", name_of(a.precision)));
   if (a.model == "mlp") {
     data->targets = values(a.batch * 10);
     data->optimizer = std::make_unique<nn::Adam>(*data->model, nn::AdamSettings{.learning_rate = 1e-4f});

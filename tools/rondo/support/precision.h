@@ -13,8 +13,7 @@ inline constexpr Precision kPrecisions[] = {Precision::fp32, Precision::tf32, Pr
 
 inline constexpr const char* kPrecisionHelp =
     "fp32; tf32 or tf32x3: products of convolutions and linear layers by tensor cores, tf32x3 with the "
-    "accuracy "
-    "of fp32; bf16: activations and their gradients in bfloat16 [fp32]";
+    "accuracy of fp32; bf16: activations and their gradients in bfloat16 [fp32]";
 
 constexpr Math math_of(Precision precision) {
   return precision == Precision::tf32     ? Math::tf32
