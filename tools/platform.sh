@@ -34,14 +34,17 @@ if [ -n "$nvcc" ]; then
   fi
 fi
 has_gpu=false
-if command -v nvidia-smi >/dev/null && [[ $(nvidia-smi -L 2>/dev/null || true) == GPU* ]]; then has_gpu=true; fi
+if command -v nvidia-smi >/dev/null && [[ $(nvidia-smi -L 2>/dev/null || true) == GPU* ]]; then
+  has_gpu=true
+fi
 
 # The architectures of this machine's GPUs that nvcc supports, in the format of CMAKE_CUDA_ARCHITECTURES. For
 # a GPU newer than nvcc it is the newest supported one before it, whose PTX the driver compiles.
 oldest_architecture=75
 find_architectures() {
   local capability architecture best found=()
-  for capability in $(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d . | sort -nu); do
+  for capability in $(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
+    tr -d . | sort -nu); do
     [[ $capability =~ ^[0-9]+$ ]] && [ "$capability" -ge $oldest_architecture ] || continue
     best=
     for architecture in $("$nvcc" --list-gpu-arch | sed -n 's/^compute_\([0-9]*\)$/\1/p' | sort -n); do
@@ -84,9 +87,10 @@ show_warnings() {
 }
 
 # build PRESET [TARGET...]: configures and builds. Shows compiler warnings, and the rest of the output only on
-# failure. With keep_going=true a failed target does not prevent the others from being built. compile_only=true
-# compiles the preset cuda in less time, for a machine that cannot run it: groups of small .cu files together, and
-# host code of .cu files without optimisation. tools/sass-report cannot read its objects.
+# failure. With keep_going=true a failed target does not prevent the others from being built.
+# compile_only=true compiles the preset cuda in less time, for a machine that cannot run it: groups of small
+# .cu files together, and host code of .cu files without optimisation. tools/sass-report cannot read its
+# objects.
 build() {
   local name=$1 folder=$root/build/$1 cached options=()
   shift
@@ -99,17 +103,24 @@ build() {
     options+=("-DCMAKE_CUDA_ARCHITECTURES=$architectures" "-DRONDO_UNITY_KERNELS=$together"
       "-DCMAKE_CUDA_FLAGS_RELEASE=-O$level -DNDEBUG")  # nvcc's -O is for host code only
   fi
-  if [ ! -e "$folder/CMakeCache.txt" ] && ! command -v ninja >/dev/null; then options+=(-G "Unix Makefiles"); fi
+  if [ ! -e "$folder/CMakeCache.txt" ] && ! command -v ninja >/dev/null; then
+    options+=(-G "Unix Makefiles")
+  fi
   local tool_options=()
   if [ "${keep_going:-}" = true ]; then
-    if grep -qs '^CMAKE_GENERATOR:INTERNAL=Unix' "$folder/CMakeCache.txt"; then tool_options=(-- -k); else tool_options=(-- -k 0); fi
+    if grep -qs '^CMAKE_GENERATOR:INTERNAL=Unix' "$folder/CMakeCache.txt"; then
+      tool_options=(-- -k)
+    else
+      tool_options=(-- -k 0)
+    fi
   fi
   mkdir -p "$folder"
   local log=$folder/configure.log
   if (cd "$root" && cmake --preset "$name" "${options[@]}") >"$log" 2>&1; then
     sed -n 's/^-- \(.* left out.*\)/\1/p' "$log"
     log=$folder/build.log
-    if (cd "$root" && cmake --build --preset "$name" -j "$(nproc)" ${1:+--target "$@"} "${tool_options[@]}") >"$log" 2>&1; then
+    if (cd "$root" && cmake --build --preset "$name" -j "$(nproc)" ${1:+--target "$@"} \
+      "${tool_options[@]}") >"$log" 2>&1; then
       show_warnings "$log"
       return
     fi

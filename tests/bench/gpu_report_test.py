@@ -120,15 +120,18 @@ class TestProgramsTest(InTemporaryFolder):
         return {name: what for name, (what, _) in outcome.tests.items()}
 
     def test_results_are_googletests_own(self):
-        outcome = self.run_program(self.program(A="passes", B="fails", C="skips", D="is_slow"), results=self.folder / "own.json")
-        self.assertEqual(self.outcomes(outcome), {"S.A": "OK", "S.B": "FAILED", "S.C": "SKIPPED", "S.D": "OK"})
+        outcome = self.run_program(self.program(A="passes", B="fails", C="skips", D="is_slow"),
+                                   results=self.folder / "own.json")
+        self.assertEqual(self.outcomes(outcome),
+                         {"S.A": "OK", "S.B": "FAILED", "S.C": "SKIPPED", "S.D": "OK"})
         self.assertEqual(outcome.tests["S.D"][1], 3.5)
         self.assertTrue(outcome.complete)
         self.assertEqual([step["state"] for step in self.runner.steps], ["failed"])
 
     def test_a_test_that_hangs_is_named_and_the_others_have_their_turn(self):
         for results in (None, self.folder / "own.json"):
-            outcome = self.run_program(self.program(A="passes", B="hangs", C="fails", D="hangs", E="passes"), results=results)
+            outcome = self.run_program(
+                self.program(A="passes", B="hangs", C="fails", D="hangs", E="passes"), results=results)
             self.assertEqual(self.outcomes(outcome),
                              {"S.A": "OK", "S.B": "HUNG", "S.C": "FAILED", "S.D": "HUNG", "S.E": "OK"})
             self.assertTrue(outcome.complete)
@@ -136,7 +139,8 @@ class TestProgramsTest(InTemporaryFolder):
         self.assertIn("hung in S.B", self.runner.steps[0]["note"])
 
     def test_a_test_that_crashes_is_named_and_the_others_have_their_turn(self):
-        outcome = self.run_program(self.program(A="passes", B="crashes", C="passes"), results=self.folder / "own.json")
+        outcome = self.run_program(self.program(A="passes", B="crashes", C="passes"),
+                                   results=self.folder / "own.json")
         self.assertEqual(self.outcomes(outcome), {"S.A": "OK", "S.B": "CRASHED", "S.C": "OK"})
         self.assertEqual(self.runner.steps[0]["state"], "failed")
         self.assertIn("crashed in S.B", self.runner.steps[0]["note"])
@@ -145,21 +149,24 @@ class TestProgramsTest(InTemporaryFolder):
         program = BUILD / "tests/bench/faulty_program"
         outcome = gtest.run_program(self.runner, "test fault", [program], limit=100, silence=50)
         self.assertEqual({name: what for name, (what, _) in outcome.tests.items()},
-                         {"Fault.Before": "OK", "Fault.Itself": "CRASHED", "Fault.Without": "FAILED", "Fault.After": "OK"})
+                         {"Fault.Before": "OK", "Fault.Itself": "CRASHED", "Fault.Without": "FAILED",
+                          "Fault.After": "OK"})
         self.assertTrue(outcome.complete)
         self.assertIn("device 0 has failed", (self.folder / "logs/test_fault.txt").read_text())
 
     def test_when_the_time_is_up_the_running_test_is_named(self):
         begin = time.monotonic()
-        outcome = gtest.run_program(self.runner, "test fake", [self.program(A="passes", B="hangs", C="passes")], limit=2,
-                                    silence=50)
+        outcome = gtest.run_program(self.runner, "test fake",
+                                    [self.program(A="passes", B="hangs", C="passes")], limit=2, silence=50)
         self.assertLess(time.monotonic() - begin, 10)
         self.assertEqual(self.outcomes(outcome), {"S.A": "OK", "S.B": "STOPPED"})
         self.assertFalse(outcome.complete)
 
     def test_a_program_that_ends_between_two_tests(self):
         program = self.folder / "fake_test"
-        program.write_text("#!/bin/sh\necho '[ RUN      ] S.A'; echo '[       OK ] S.A (0 ms)'; echo no device; exit 3\n")
+        program.write_text("#!/bin/sh\n"
+                           "echo '[ RUN      ] S.A'; echo '[       OK ] S.A (0 ms)'; "
+                           "echo no device; exit 3\n")
         program.chmod(0o755)
         outcome = self.run_program(program)
         self.assertFalse(outcome.complete)
@@ -228,8 +235,8 @@ class ChecksTest(InTemporaryFolder):
         self.add("grid_test", "heavy", A="passes")
         report = self.report()
         tests = report["tests"]
-        self.assertEqual(sorted(tests["failed"]), ["kernel_test.S.B (hung)", "net_test.S.A", "net_test.S.B (crashed)",
-                                                   "ring_test.S.B (crashed)"])
+        self.assertEqual(sorted(tests["failed"]), ["kernel_test.S.B (hung)", "net_test.S.A",
+                                                   "net_test.S.B (crashed)", "ring_test.S.B (crashed)"])
         self.assertEqual((tests["tests"], tests["failures"], tests["incomplete"]), (8, 4, []))
 
         memcheck = report["sanitizer"]["memcheck kernel_test"]
@@ -237,11 +244,13 @@ class ChecksTest(InTemporaryFolder):
         self.assertEqual((memcheck["tests"], memcheck["complete"]), (2, True))
         self.assertEqual(report["sanitizer"]["memcheck ring_test"]["failed"], ["S.B"])
         states = {step["name"]: (step["state"], step["note"]) for step in self.runner.steps}
-        self.assertEqual(states["memcheck kernel_test"], ("failed", "exit code 99: ========= ERROR SUMMARY: 3 errors"))
+        self.assertEqual(states["memcheck kernel_test"],
+                         ("failed", "exit code 99: ========= ERROR SUMMARY: 3 errors"))
         self.assertEqual(states["synccheck kernel_test"][0], "timed out")
         self.assertNotIn("memcheck net_test", states)
         calls = (self.folder / "calls").read_text().splitlines()
-        self.assertEqual(["--report-api-errors no" in call for call in calls], ["memcheck" in call for call in calls])
+        self.assertEqual(["--report-api-errors no" in call for call in calls],
+                         ["memcheck" in call for call in calls])
         self.assertEqual({call.split()[1] for call in calls}, {"memcheck", "racecheck", "synccheck"})
 
     def test_everything_ends_within_the_time(self):
@@ -266,7 +275,8 @@ class FilesTest(InTemporaryFolder):
     def test_a_benchmark_that_was_stopped_keeps_what_it_had_written(self):
         path = self.folder / "stopped.json"
         path.write_text('{"context": {"a": 1}, "benchmarks": [{"name": "one"}, {"name": "two"},')
-        self.assertEqual([entry["name"] for entry in steps.read_benchmark(path)["benchmarks"]], ["one", "two"])
+        self.assertEqual([entry["name"] for entry in steps.read_benchmark(path)["benchmarks"]],
+                         ["one", "two"])
 
     def test_a_benchmark_that_wrote_nothing(self):
         self.assertEqual(steps.read_benchmark(self.folder / "absent.json")["benchmarks"], [])
@@ -448,7 +458,8 @@ class CommandTest(InTemporaryFolder):
         looks.write_text(f"#!/bin/sh\ncp {self.folder}/report/report.json {self.folder}/within_a_part.json\n")
         rondo = build / "rondo"  # passes, and does not write what it should
         rondo.write_text("#!/bin/sh\n"
-                         f"[ $1 != allreduce ] || cp {self.folder}/report/report.json {self.folder}/so_far.json\n")
+                         "[ $1 != allreduce ] || "
+                         f"cp {self.folder}/report/report.json {self.folder}/so_far.json\n")
         for file in (program, looks, rondo):
             file.chmod(file.stat().st_mode | stat.S_IXUSR)
         done = self.command(self.folder / "report", "--build", build, "--data", self.folder / "absent")
@@ -456,7 +467,8 @@ class CommandTest(InTemporaryFolder):
         states = {step["name"]: step["state"] for step in self.report()["steps"]}
         for part in ("mlp", "links", "collectives"):
             self.assertEqual(states[f"report of {part}"], "failed")
-        self.assertIn("links", [step["name"] for step in json.loads((self.folder / "so_far.json").read_text())["steps"]])
+        self.assertIn("links", [step["name"] for step in
+                                json.loads((self.folder / "so_far.json").read_text())["steps"]])
         self.assertIn("bench_broken", (self.folder / "within_a_part.json").read_text())
         self.assertEqual(states["bench_broken"], "failed")
         self.assertEqual(states["tests"], "failed")  # there are none in this folder
@@ -505,7 +517,8 @@ class CommandTest(InTemporaryFolder):
         self.assertTrue(any(entry.get("B/s", 0) > 0 for entry in entries))
         self.assertTrue(report["machine"]["cpu"])
         if steps.DATA.is_dir():
-            self.assertEqual({name: len(run["epochs"]) for name, run in report["shared"].items()}, {"lenet": 2, "resnet18": 1})
+            self.assertEqual({name: len(run["epochs"]) for name, run in report["shared"].items()},
+                             {"lenet": 2, "resnet18": 1})
             for network, rows in report["networks"].items():
                 # The other rows depend on the frameworks that can be imported here.
                 self.assertEqual({row["precision"] for row in rows if row["program"] == "rondo"},
@@ -526,7 +539,8 @@ class CommandTest(InTemporaryFolder):
             self.assertEqual((run["ranks"], run["wrong"]), (2, 0))
             self.assertGreater(run["rows"][0]["reached"], 0)
         text = (self.folder / "report/report.md").read_text()
-        for heading in ("## The networks", "## Tests", "## Benchmarks", "## Links", "## Collectives", "## Steps", "launch_eager"):
+        for heading in ("## The networks", "## Tests", "## Benchmarks", "## Links", "## Collectives",
+                        "## Steps", "launch_eager"):
             self.assertIn(heading, text)
 
 

@@ -60,8 +60,8 @@ class CommandTest(InTemporaryFolder):
     def test_a_peer_that_fails_is_recorded_and_the_rest_goes_on(self):
         done, rows = self.report("--python", self.python("echo out of order; exit 3"))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(list(rows), ["rondo", "rondo, checkpointing", "pytorch", "pytorch, checkpointing", "jax",
-                                      "jax, checkpointing", "pytorch, compiled"])
+        self.assertEqual(list(rows), ["rondo", "rondo, checkpointing", "pytorch", "pytorch, checkpointing",
+                                      "jax", "jax, checkpointing", "pytorch, compiled"])
         for title, row in rows.items():
             if title.startswith("rondo"):
                 self.assertEqual(row["times_rondo"], 1)
@@ -83,15 +83,19 @@ class CommandTest(InTemporaryFolder):
         self.assertEqual(rows["jax"]["times_rondo"], 8 / rows["rondo"]["seconds_mean"])
 
     def test_each_precision_is_asked_of_each_program(self):
-        tf32 = [BUILD / "rondo", "train", "mlp", "--layers", "1", "--width", "8", "--batch", "8", "--precision", "tf32"]
+        tf32 = [BUILD / "rondo", "train", "mlp", "--layers", "1", "--width", "8", "--batch", "8",
+                "--precision", "tf32"]
         refused = subprocess.run(tf32, capture_output=True, text=True).stderr
         if "needs compute capability" in refused:
             self.skipTest(refused)
         # Writes the precision that it was asked for and the variable as its outcome.
         python = self.python(
-            'for word; do case $option in --json) output=$word;; --precision) precision=$word;; esac; option=$word; done\n'
-            'echo "{\\"seconds\\": [3], \\"losses\\": [1], \\"asked\\": \\"$precision $NVIDIA_TF32_OVERRIDE\\","'
-            ' "\\"rounding\\": {\\"measured\\": {\\"matrices\\": \\"fp32\\", \\"convolutions\\": \\"fp32\\"}}}" > $output')
+            'for word; do case $option in --json) output=$word;; --precision) precision=$word;; esac; '
+            'option=$word; done\n'
+            'echo "{\\"seconds\\": [3], \\"losses\\": [1], '
+            '\\"asked\\": \\"$precision $NVIDIA_TF32_OVERRIDE\\","'
+            ' "\\"rounding\\": {\\"measured\\": '
+            '{\\"matrices\\": \\"fp32\\", \\"convolutions\\": \\"fp32\\"}}}" > $output')
         with unittest.mock.patch.dict(os.environ, NVIDIA_TF32_OVERRIDE="0"):
             done, rows = self.list_report("--programs", "rondo", "jax", "--python", python,
                                           "--precision", *recipes.PRECISIONS)
@@ -101,7 +105,8 @@ class CommandTest(InTemporaryFolder):
                           for program in ("rondo", "jax") for layers in (0, 10)])
         self.assertEqual([row["runs"][0]["asked"] for row in rows if row["program"] == "jax"],
                          ["fp32 0", "fp32 0", "tf32 ", "tf32 ", "bf16 ", "bf16 "])
-        rondo = {row["precision"]: row for row in rows if row["program"] == "rondo" and not row["checkpoint_layers"]}
+        rondo = {row["precision"]: row for row in rows
+                 if row["program"] == "rondo" and not row["checkpoint_layers"]}
         self.assertEqual(len({row["train_loss"] for row in rondo.values()}), 3)  # rounded in three ways
         for row in rows:
             if row["program"] == "jax" and not row["checkpoint_layers"]:
@@ -157,7 +162,8 @@ class CommandTest(InTemporaryFolder):
 
     def test_a_rondo_that_fails_fails(self):
         output = self.folder / "report.json"
-        done = self.run_command(self.program("echo no device; exit 1\n"), *SMALL_MLP, "--programs", "rondo", "--json", output)
+        done = self.run_command(self.program("echo no device; exit 1\n"), *SMALL_MLP,
+                                "--programs", "rondo", "--json", output)
         self.assertEqual(done.returncode, 1)
         (row, _) = json.loads(output.read_text())["networks"]["mlp"]
         self.assertEqual(row["runs"][0]["error"], "exit code 1: no device")
@@ -169,8 +175,10 @@ class CommandTest(InTemporaryFolder):
 
     def test_bad_arguments(self):
         for arguments, named in (([self.folder / "absent"], "absent"), ([COMMAND, "--batch", "0"], "0"),
-                                 ([COMMAND, "--lr", "nan"], "nan"), ([COMMAND, "--timeout", "0"], "--timeout"),
-                                 ([COMMAND, "--rounds", "0"], "--rounds"), ([COMMAND, "--networks", "vgg"], "vgg"),
+                                 ([COMMAND, "--lr", "nan"], "nan"),
+                                 ([COMMAND, "--timeout", "0"], "--timeout"),
+                                 ([COMMAND, "--rounds", "0"], "--rounds"),
+                                 ([COMMAND, "--networks", "vgg"], "vgg"),
                                  ([COMMAND, "--precision", "fp32", "tf32x3"], "tf32x3")):
             done = self.run_command(*arguments)
             self.assertEqual(done.returncode, 2, done.stdout)
@@ -179,10 +187,11 @@ class CommandTest(InTemporaryFolder):
     @unittest.skipUnless(Path(recipes.DATA).is_dir(), "Fashion-MNIST is not installed")
     def test_rondo_on_images(self):
         output = self.folder / "report.json"
-        done = self.run_command(BUILD / "rondo", "--networks", "lenet", "resnet18", "--programs", "rondo", "--limit", "8",
-                                "--batch", "4", "--epochs", "2", "--json", output)
+        done = self.run_command(BUILD / "rondo", "--networks", "lenet", "resnet18", "--programs", "rondo",
+                                "--limit", "8", "--batch", "4", "--epochs", "2", "--json", output)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        for (row,), parameters in zip(json.loads(output.read_text())["networks"].values(), (129068, 11175818)):
+        for (row,), parameters in zip(json.loads(output.read_text())["networks"].values(),
+                                      (129068, 11175818)):
             (run,) = row["runs"]
             self.assertEqual(run["parameters"], parameters)
             self.assertEqual([epoch["epoch"] for epoch in run["epochs"]], [1, 2])
@@ -216,7 +225,8 @@ class LaunchTest(InTemporaryFolder):
         (self.folder / "some_framework.py").write_text("")
         with unittest.mock.patch.dict(os.environ, PYTHONPATH=str(self.folder)):
             environment = launch.environment(1)
-        self.assertEqual(launch.run([sys.executable, "-c", "import peers, some_framework"], 20, environment), ("", None))
+        self.assertEqual(launch.run([sys.executable, "-c", "import peers, some_framework"], 20, environment),
+                         ("", None))
 
 
 class MemoryTest(unittest.TestCase):
@@ -237,9 +247,11 @@ class MemoryTest(unittest.TestCase):
 
 class OutcomeTest(InTemporaryFolder):
     def test_the_first_epoch_is_told_apart(self):
-        epochs = [{"seconds": s, "train_loss": 1, "test_accuracy": a} for s, a in ((9, 0.1), (2, 0.5), (3, 0.6), (7, 0.8))]
+        epochs = [{"seconds": s, "train_loss": 1, "test_accuracy": a}
+                  for s, a in ((9, 0.1), (2, 0.5), (3, 0.6), (7, 0.8))]
         found = outcome.with_summary({"epochs": epochs})
-        self.assertEqual((found["first_seconds"], found["seconds_median"], found["test_accuracy"]), (9, 3, 0.8))
+        self.assertEqual((found["first_seconds"], found["seconds_median"], found["test_accuracy"]),
+                         (9, 3, 0.8))
 
     def test_the_deviation_is_that_of_the_steps_themselves(self):
         found = outcome.with_summary({"seconds": [1, 3], "losses": [5, 4]})
@@ -247,7 +259,8 @@ class OutcomeTest(InTemporaryFolder):
 
     def test_what_contradicts_the_precision_is_refused(self):
         nan = float("nan")
-        errors = {0: "fp32", 1e-6: "fp32", 2e-4: "tf32", 9e-4: "tf32", 1.5e-3: "bf16", 7e-3: "bf16", 2e-2: None, nan: None}
+        errors = {0: "fp32", 1e-6: "fp32", 2e-4: "tf32", 9e-4: "tf32", 1.5e-3: "bf16", 7e-3: "bf16",
+                  2e-2: None, nan: None}
         allowed = {"fp32": ("fp32",), "tf32": ("fp32", "tf32"), "bf16": ("bf16",),
                    "default": ("fp32", "tf32", "bf16")}
         for precision in recipes.PEER_PRECISIONS:
@@ -301,7 +314,8 @@ class OutcomeTest(InTemporaryFolder):
 
     def test_tensors_come_back(self):
         path = self.folder / "tensors"
-        tensors.write_tensors(path, {"a": ([2], b"\0\0\x80?\0\0\0@"), "b": ([], b"\0\0\0\0")}, {"losses": [1.5]})
+        tensors.write_tensors(path, {"a": ([2], b"\0\0\x80?\0\0\0@"), "b": ([], b"\0\0\0\0")},
+                              {"losses": [1.5]})
         found, about = tensors.read_tensors(path)
         self.assertEqual(list(tensors.floats(found["a"][1])), [1, 2])
         self.assertEqual((found["b"][0], about), ([], {"losses": "[1.5]"}))

@@ -22,7 +22,8 @@ def listing(name):
 class Loops(unittest.TestCase):
     def setUp(self):
         self.function = listing("nested_loops.sass")["nested"]
-        self.loops = {self.function.instructions[loop.header].address: loop for loop in sass.loops(self.function)}
+        self.loops = {self.function.instructions[loop.header].address: loop
+                      for loop in sass.loops(self.function)}
 
     def addresses(self, loop):
         return sorted(self.function.instructions[index].address for index in loop.body)
@@ -64,11 +65,13 @@ class Loops(unittest.TestCase):
             if instruction.address == 0x50:
                 instruction.opcode = "UTMALDG.2D"
         outer = self.loops[0x10]
-        self.assertEqual(sass.copy_loop(self.function, list(self.loops.values())), len(outer.body) - 1)  # a dummy load
+        self.assertEqual(sass.copy_loop(self.function, list(self.loops.values())),
+                         len(outer.body) - 1)  # a dummy load
         self.assertEqual(sass.describe(self.function)["copy_loop"], len(outer.body) - 1)
 
     def test_a_kernel_without_a_loop_is_taken_whole(self):
-        text = "\t.section\t.text.k,\"ax\"\nk:\n        /*0000*/   LDG.E R0, [R2] ;\n        /*0010*/   EXIT ;\n" \
+        text = "\t.section\t.text.k,\"ax\"\n" \
+               "k:\n        /*0000*/   LDG.E R0, [R2] ;\n        /*0010*/   EXIT ;\n" \
                ".L_1:\n        /*0020*/   BRA `(.L_1);\n        /*0030*/   NOP;\n"
         found = sass.describe(sass.functions(text)["k"])
         self.assertEqual((found["hot"], found["loops"], found["mix"]["instructions"]), ("all", 0, 2))
@@ -77,22 +80,23 @@ class Loops(unittest.TestCase):
 class Mix(unittest.TestCase):
     def test_of_the_loop_and_of_what_is_around_it(self):
         found = sass.describe(listing("nested_loops.sass")["nested"])
-        self.assertEqual(found["mix"], {"instructions": 11, "shared_load_128": 1, "shared_load_64": 1, "fma": 3, "fp32": 3,
-                                        "logic": 2, "special": 1})
-        self.assertEqual(found["around"], {"instructions": 9, "cp_async_128": 1, "cp_async_32": 1, "never": 1, "waits": 2,
-                                           "barriers": 2, "logic": 1})
+        self.assertEqual(found["mix"], {"instructions": 11, "shared_load_128": 1, "shared_load_64": 1,
+                                        "fma": 3, "fp32": 3, "logic": 2, "special": 1})
+        self.assertEqual(found["around"], {"instructions": 9, "cp_async_128": 1, "cp_async_32": 1, "never": 1,
+                                           "waits": 2, "barriers": 2, "logic": 1})
 
     def test_of_a_real_kernel(self):
         found = sass.describe(listing("gemm_03.sm_90.sass")["gemm_03"])
         # 16 steps of k, each with one multiply-add, one load of B, and a quarter of a load of A.
-        for kind, count in {"instructions": 84, "fma": 16, "shared_load_32": 16, "shared_load_128": 4, "shared_store_32": 2,
-                            "global_load_32": 2, "barriers": 2}.items():
+        for kind, count in {"instructions": 84, "fma": 16, "shared_load_32": 16, "shared_load_128": 4,
+                            "shared_store_32": 2, "global_load_32": 2, "barriers": 2}.items():
             self.assertEqual(found["mix"].get(kind), count, kind)
         self.assertEqual(found["hot"], "loop")
 
     def test_widths_are_read_from_the_modifiers(self):
-        for opcode, bits in {"LDS": 32, "LDS.U.128": 128, "LDG.E.64.CONSTANT": 64, "LDG.E.U8": 8, "STS.U16": 16,
-                             "LDGSTS.E.BYPASS.LTC128B.128": 128, "LDGSTS.E.LTC128B": 32}.items():
+        for opcode, bits in {"LDS": 32, "LDS.U.128": 128, "LDG.E.64.CONSTANT": 64, "LDG.E.U8": 8,
+                             "STS.U16": 16, "LDGSTS.E.BYPASS.LTC128B.128": 128,
+                             "LDGSTS.E.LTC128B": 32}.items():
             self.assertEqual(sass.width(sass.Instruction(0, "", opcode, "")), bits, opcode)
 
 
@@ -143,18 +147,22 @@ class Occupancy(unittest.TestCase):
         cases = []
         for _ in range(5000):
             name = draw.choice(sorted(occupancy.LIMITS))
-            cases.append((name, draw.randint(16, 255), draw.choice([0, draw.randint(1, occupancy.LIMITS[name].shared_of_block)]),
+            cases.append((name, draw.randint(16, 255),
+                          draw.choice([0, draw.randint(1, occupancy.LIMITS[name].shared_of_block)]),
                           draw.randint(1, 1024)))
         lines = []
         for name, *case in cases:
             limits = occupancy.LIMITS[name]
-            lines.append(" ".join(map(str, [name[:-1], name[-1], *case, limits.warps, limits.shared, limits.shared_of_block,
-                                            limits.shared_reserved])))
+            lines.append(" ".join(map(str, [name[:-1], name[-1], *case, limits.warps, limits.shared,
+                                            limits.shared_of_block, limits.shared_reserved])))
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder) / "occupancy"
-            subprocess.run(["c++", f"-I{include}", HERE / "occupancy_of_toolkit.cpp", "-o", program], check=True)
-            printed = subprocess.run([program], input="\n".join(lines), capture_output=True, text=True, check=True).stdout
-        self.assertEqual([(case, self.blocks(*case)[0]) for case in cases], list(zip(cases, map(int, printed.split()))))
+            subprocess.run(["c++", f"-I{include}", HERE / "occupancy_of_toolkit.cpp", "-o", program],
+                           check=True)
+            printed = subprocess.run([program], input="\n".join(lines), capture_output=True, text=True,
+                                     check=True).stdout
+        self.assertEqual([(case, self.blocks(*case)[0]) for case in cases],
+                         list(zip(cases, map(int, printed.split()))))
 
 
 class Pipes(unittest.TestCase):
@@ -162,7 +170,8 @@ class Pipes(unittest.TestCase):
 
     def test_cycles_of_a_gemm_loop(self):
         found = occupancy.pipe_cycles(occupancy.LIMITS["90"], self.MIX)
-        self.assertEqual(found, {"issue": 70, "FMA": 259 / 4, "integer": 2, "FP64": 0, "special": 0, "LSU": 32})
+        self.assertEqual(found, {"issue": 70, "FMA": 259 / 4, "integer": 2, "FP64": 0, "special": 0,
+                                 "LSU": 32})
         self.assertEqual(occupancy.bounding_pipe(found), "issue")
         self.assertEqual(occupancy.wavefronts(self.MIX, shared_addresses=False), 64)
 
@@ -171,7 +180,8 @@ class Pipes(unittest.TestCase):
         self.assertEqual((found["FMA"], occupancy.bounding_pipe(found)), (259 / 2, "FMA"))
 
     def test_shared_memory_can_bound(self):
-        found = occupancy.pipe_cycles(occupancy.LIMITS["90"], {"instructions": 40, "fma": 16, "fp32": 16, "shared_load_32": 20})
+        found = occupancy.pipe_cycles(
+            occupancy.LIMITS["90"], {"instructions": 40, "fma": 16, "fp32": 16, "shared_load_32": 20})
         self.assertEqual(occupancy.bounding_pipe(found), "LSU")
 
 
@@ -185,7 +195,8 @@ ptxas info    : Function properties for helper
     32 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 ptxas info    : Function properties for second
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
-ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to a call in function 'second'
+ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized \
+due to a call in function 'second'
 ptxas info    : Used 40 registers, used 0 barriers
 """
 
@@ -223,9 +234,11 @@ class Compiler(unittest.TestCase):
     def test_what_ptxas_prints(self):
         kernels, warnings = compile.read_resources(PTXAS)
         self.assertEqual(kernels, {
-            "first": {"registers": 255, "spill_stores": 8, "spill_loads": 12, "stack": 16, "static_shared": 2048},
+            "first": {"registers": 255, "spill_stores": 8, "spill_loads": 12, "stack": 16,
+                      "static_shared": 2048},
             "second": {"registers": 40, "spill_stores": 0, "spill_loads": 0, "stack": 0, "static_shared": 0}})
-        self.assertEqual([(warning["code"], warning["kernel"]) for warning in warnings], [("C7510", "second")])
+        self.assertEqual([(warning["code"], warning["kernel"]) for warning in warnings],
+                         [("C7510", "second")])
 
     def test_launch_bounds_and_shared_memory_from_ptx(self):
         self.assertEqual(compile.read_facts(PTX), {"by_call": {"threads": 256, "dynamic_shared": 43008},
@@ -233,7 +246,8 @@ class Compiler(unittest.TestCase):
                                                    "plain": {"threads": None, "dynamic_shared": 0}})
 
     def test_what_cuobjdump_prints(self):
-        printed = " Function f:\n  REG:22 STACK:0 SHARED:1040 LOCAL:0 CONSTANT[0]:568\n Function g:\n  REG:9 STACK:8 SHARED:0 LOCAL:0\n"
+        printed = (" Function f:\n  REG:22 STACK:0 SHARED:1040 LOCAL:0 CONSTANT[0]:568\n"
+                   " Function g:\n  REG:9 STACK:8 SHARED:0 LOCAL:0\n")
         self.assertEqual(collect.read_usage(printed, "80")["f"]["static_shared"], 1040)
         self.assertEqual(collect.read_usage(printed, "90a"), {
             "f": {"registers": 22, "spill_stores": 0, "spill_loads": 0, "stack": 0, "static_shared": 16},
@@ -242,31 +256,34 @@ class Compiler(unittest.TestCase):
     def test_kernels_of_a_library_are_no_rows(self):
         found = {"registers": 16, "spill_stores": 0, "spill_loads": 0, "stack": 0, "static_shared": 0}
         unit = compile.Unit("kernels/a.cu", "", [], "", [])
-        rows = collect.rows_of(unit, "90", {"_ZN5rondo1kEi": dict(found), "_ZN3cub11EmptyKernelIvEEvv": dict(found)},
+        rows = collect.rows_of(unit, "90",
+                               {"_ZN5rondo1kEi": dict(found), "_ZN3cub11EmptyKernelIvEEvv": dict(found)},
                                {"_ZN5rondo1kEi": {"threads": 128, "dynamic_shared": 1000}})
         self.assertEqual([(row["kernel"], row["threads"], row["warps"]) for row in rows], [("k", 128, 64)])
 
     def test_names_without_what_says_nothing(self):
-        self.assertEqual(compile.short_name("void rondo::(anonymous namespace)::f<rondo::T<8, false>, (rondo::E)1>"
-                                            "(rondo::(anonymous namespace)::P)"), "f<T<8, false>, (E)1>")
+        self.assertEqual(compile.short_name("void rondo::(anonymous namespace)::f<rondo::T<8, false>, "
+                                            "(rondo::E)1>(rondo::(anonymous namespace)::P)"),
+                         "f<T<8, false>, (E)1>")
         self.assertEqual(compile.short_name("void rondo::norm::g<4>(double*, long)"), "g<4>")
 
     def test_the_files_that_a_source_reads(self):
-        depends = f"out: {compile.ROOT}/kernels/core/vec.cuh \\\n  /usr/include/stdio.h ../../kernels/gemm/tile.cuh\n"
+        depends = (f"out: {compile.ROOT}/kernels/core/vec.cuh \\\n"
+                   "  /usr/include/stdio.h ../../kernels/gemm/tile.cuh\n")
         self.assertEqual(compile.project_files(depends, compile.ROOT / "build/cuda"),
                          ["kernels/core/vec.cuh", "kernels/gemm/tile.cuh"])
 
 
 def row(**changes):
-    return {"file": "kernels/a.cu", "kernel": "k<1>", "arch": "90", "registers": 64, "spill_stores": 0, "spill_loads": 0,
-            "stack": 0, "static_shared": 0, "dynamic_shared": 1024, "threads": 256, "blocks": 4, "warps": 32,
-            "limited_by": "registers", "fma_share": 0.9, "tensor_share": 0.2, "hot": "loop", "instructions": 200,
-            "mix": {"instructions": 100, "fma": 90}, **changes}
+    return {"file": "kernels/a.cu", "kernel": "k<1>", "arch": "90", "registers": 64, "spill_stores": 0,
+            "spill_loads": 0, "stack": 0, "static_shared": 0, "dynamic_shared": 1024, "threads": 256,
+            "blocks": 4, "warps": 32, "limited_by": "registers", "fma_share": 0.9, "tensor_share": 0.2,
+            "hot": "loop", "instructions": 200, "mix": {"instructions": 100, "fma": 90}, **changes}
 
 
 def report(*rows, **changes):
-    return {"command": "tools/sass-report", "toolkit": "13.0.88", "disassembler": "13.0.88", "architectures": ["90"],
-            "failures": [], "warnings": [], "kernels": list(rows), **changes}
+    return {"command": "tools/sass-report", "toolkit": "13.0.88", "disassembler": "13.0.88",
+            "architectures": ["90"], "failures": [], "warnings": [], "kernels": list(rows), **changes}
 
 
 class Budget(unittest.TestCase):
@@ -282,10 +299,13 @@ class Budget(unittest.TestCase):
         self.assertEqual(self.findings(row(fma_share=0.896, tensor_share=0.196)), [])
 
     def test_each_quantity_is_held(self):
-        for changes, said in (({"registers": 65}, "registers 65, budget 64"), ({"stack": 8}, "stack 8, budget 0"),
-                              ({"spill_loads": 4}, "spills 4, budget 0"), ({"warps": 24}, "resident warps 24, budget 32"),
+        for changes, said in (({"registers": 65}, "registers 65, budget 64"),
+                              ({"stack": 8}, "stack 8, budget 0"),
+                              ({"spill_loads": 4}, "spills 4, budget 0"),
+                              ({"warps": 24}, "resident warps 24, budget 32"),
                               ({"fma_share": 0.89}, "share of multiply-adds 0.890, budget 0.900"),
-                              ({"tensor_share": 0.19}, "share of products by tensor cores 0.190, budget 0.200")):
+                              ({"tensor_share": 0.19},
+                               "share of products by tensor cores 0.190, budget 0.200")):
             found = self.findings(row(**changes))
             self.assertEqual(len(found), 1, changes)
             self.assertIn(said, found[0])
@@ -295,7 +315,8 @@ class Budget(unittest.TestCase):
         self.budget = budget.make(report(row(copy_loop=40)))
         self.assertEqual(self.findings(row(copy_loop=48)), [])
         self.assertEqual(self.findings(row()), [])
-        self.assertIn("the loop of tensor copies has 49 instructions, budget 40 and 8", self.findings(row(copy_loop=49))[0])
+        self.assertIn("the loop of tensor copies has 49 instructions, budget 40 and 8",
+                      self.findings(row(copy_loop=49))[0])
 
     def test_kernels_that_come_and_go(self):
         self.assertIn("the budget does not have it", self.findings(row(), row(kernel="new"))[0])
@@ -308,11 +329,14 @@ class Budget(unittest.TestCase):
         self.assertIn("sm_120: stack 8, budget 0", self.findings(row(), row(arch="120", stack=8))[0])
 
     def test_files_that_fail_and_serialised_wgmma(self):
-        self.assertIn("no such thing", self.findings(row(), failures=[{"file": "b.cu", "arch": "75", "error": "no such thing"}])[0])
-        self.assertIn("C7511", self.findings(row(), warnings=[{"file": "b.cu", "arch": "90", "code": "C7511", "text": ""}])[0])
+        self.assertIn("no such thing", self.findings(
+            row(), failures=[{"file": "b.cu", "arch": "75", "error": "no such thing"}])[0])
+        self.assertIn("C7511", self.findings(
+            row(), warnings=[{"file": "b.cu", "arch": "90", "code": "C7511", "text": ""}])[0])
 
     def test_what_cannot_be_started_is_no_matter_of_the_budget(self):
-        for changes, said in (({"registers": 80, "threads": None}, "80 x 1024"), ({"registers": 255, "threads": 512}, "255 x 512"),
+        for changes, said in (({"registers": 80, "threads": None}, "80 x 1024"),
+                              ({"registers": 255, "threads": 512}, "255 x 512"),
                               ({"blocks": 0, "limited_by": "shared memory"}, "limited by shared memory")):
             self.assertIn(said, budget.compare(report(row(**changes)), self.budget)[1][0])
 
@@ -334,7 +358,8 @@ class Budget(unittest.TestCase):
 class Commands(unittest.TestCase):
     def test_a_build_whose_files_are_compiled_together_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
-            entry = {"directory": folder, "file": f"{folder}/kernels/pool/pool.cu", "command": "nvcc -c pool.cu -o pool.o"}
+            entry = {"directory": folder, "file": f"{folder}/kernels/pool/pool.cu",
+                     "command": "nvcc -c pool.cu -o pool.o"}
             (Path(folder) / "compile_commands.json").write_text(json.dumps([entry]))
             with self.assertRaisesRegex(compile.Failure, "pool.cu.*RONDO_UNITY_KERNELS=OFF"):
                 compile.read_commands(folder)
@@ -342,10 +367,12 @@ class Commands(unittest.TestCase):
 
 class Presentation(unittest.TestCase):
     def test_a_row(self):
-        cells = present.cells(row(mix={"instructions": 40, "fma": 16, "tensor": 3, "shared_load_32": 16, "shared_load_128": 4, "barriers": 2},
-                                  fma_share=0.4, tensor_share=0.075, bound="LSU", cycles={"issue": 10.0, "LSU": 24.5}, lsu_distinct=32), report())
-        self.assertEqual(cells, ["`k<1>`", 64, 0, 0, 1024, 256, "4, 32", "registers", 40, "40.0 %", "7.5 %", "LDS 16 x 32, 4 x 128", 2, "",
-                                 "LSU", "issue 10, LSU 24.5 to 32"])
+        cells = present.cells(row(mix={"instructions": 40, "fma": 16, "tensor": 3, "shared_load_32": 16,
+                                       "shared_load_128": 4, "barriers": 2},
+                                  fma_share=0.4, tensor_share=0.075, bound="LSU",
+                                  cycles={"issue": 10.0, "LSU": 24.5}, lsu_distinct=32), report())
+        self.assertEqual(cells, ["`k<1>`", 64, 0, 0, 1024, 256, "4, 32", "registers", 40, "40.0 %", "7.5 %",
+                                 "LDS 16 x 32, 4 x 128", 2, "", "LSU", "issue 10, LSU 24.5 to 32"])
         self.assertEqual(len(cells), len(present.header(report())))
 
     def test_without_a_disassembler_the_columns_are_left_out(self):
@@ -354,7 +381,8 @@ class Presentation(unittest.TestCase):
         self.assertIn("No disassembler", present.markdown(plain))
 
     def test_spills_and_failures_are_said_at_the_top(self):
-        text = present.markdown(report(row(spill_stores=4), failures=[{"file": "b.cu", "arch": "90", "error": "why"}]))
+        text = present.markdown(report(row(spill_stores=4),
+                                       failures=[{"file": "b.cu", "arch": "90", "error": "why"}]))
         self.assertIn("Spills: k<1>.", text)
         self.assertIn("b.cu does not compile for sm_90: `why`", text)
 

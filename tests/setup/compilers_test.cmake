@@ -51,10 +51,12 @@ function(expect_architectures expected)
   set(CMAKE_CUDA_COMPILER ${FOLDER}/nvcc)
   rondo_default_architectures()
   if(NOT CMAKE_CUDA_ARCHITECTURES STREQUAL expected)
-    message(SEND_ERROR "nvcc with ${ARGN}: the architectures are ${CMAKE_CUDA_ARCHITECTURES}, must be ${expected}")
+    message(SEND_ERROR "nvcc with ${ARGN}: the architectures are ${CMAKE_CUDA_ARCHITECTURES}, "
+      "must be ${expected}")
   endif()
 endfunction()
-expect_architectures("75-real;80-real;86-real;89-real;90-real;100-real;120" 75 80 86 87 88 89 90 100 110 103 120 121)
+expect_architectures("75-real;80-real;86-real;89-real;90-real;100-real;120"
+  75 80 86 87 88 89 90 100 110 103 120 121)
 expect_architectures("75-real;80-real;86-real;89-real;90" 50 60 70 75 80 86 87 89 90)
 expect_architectures("90-real;100" 90 100 1200)
 

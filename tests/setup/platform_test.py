@@ -49,10 +49,13 @@ class PlatformTest(unittest.TestCase):
         return done.stdout.strip().split("|")
 
     def test_architectures_are_those_of_the_gpus(self):
-        for capabilities, architectures in (("7.5", "75-real"), ("9.0", "90-real"), ("9.0 8.0 9.0", "80-real;90-real"),
+        for capabilities, architectures in (("7.5", "75-real"), ("9.0", "90-real"),
+                                            ("9.0 8.0 9.0", "80-real;90-real"),
                                             ("12.0", "120-real"), ("7.0 8.6", "86-real"),
-                                            ("8.7", "86"), ("12.1", "120")):  # nvcc does not support these two
-            self.assertEqual(self.platform(CAPABILITIES=capabilities)[:2], ["cuda", architectures], capabilities)
+                                            # nvcc does not support these two
+                                            ("8.7", "86"), ("12.1", "120")):
+            self.assertEqual(self.platform(CAPABILITIES=capabilities)[:2], ["cuda", architectures],
+                             capabilities)
 
     def test_an_older_gpu_is_left_to_the_executor(self):
         preset, _, reason = self.platform(CAPABILITIES="7.0", NVCC_KNOWS="50 60 70 75 80 90")
@@ -69,7 +72,8 @@ class PlatformTest(unittest.TestCase):
         self.assertEqual(self.platform(CAPABILITIES="9.0", CUDAARCHS="75;80")[1], "75;80")
 
     def build(self, build_output, exit_code=0, command="build cpu"):
-        """Builds in a checkout of its own, with a fake cmake that prints `build_output`, and records its options."""
+        """Builds in a checkout of its own, with a fake cmake that prints `build_output` and records its
+        options."""
         tools = self.folder / "checkout/tools"
         tools.mkdir(parents=True, exist_ok=True)
         (tools / "platform.sh").write_text((ROOT / "tools/platform.sh").read_text())
@@ -82,7 +86,8 @@ class PlatformTest(unittest.TestCase):
                               capture_output=True, text=True, env=environment)
 
     def test_warnings_of_a_build_are_shown(self):
-        done = self.build("[1/2] Building x.o\nx.cpp:1: warning: a dangling reference\n   1 | int& x\n[2/2] Linking x\n")
+        done = self.build("[1/2] Building x.o\nx.cpp:1: warning: a dangling reference\n   1 | int& x\n"
+                          "[2/2] Linking x\n")
         self.assertEqual(done.returncode, 0)
         self.assertIn("warning: a dangling reference\n   1 | int& x", done.stderr)
         self.assertNotIn("Linking", done.stderr)
@@ -93,12 +98,14 @@ class PlatformTest(unittest.TestCase):
 
     def test_a_build_that_is_only_compiled_takes_less_time(self):
         together, host_level = "-DRONDO_UNITY_KERNELS=", "-DCMAKE_CUDA_FLAGS_RELEASE="
-        for command, wanted in (("compile_only=true build cuda", [together + "ON", host_level + "-O0 -DNDEBUG"]),
+        for command, wanted in (("compile_only=true build cuda",
+                                 [together + "ON", host_level + "-O0 -DNDEBUG"]),
                                 ("build cuda", [together + "OFF", host_level + "-O3 -DNDEBUG"])):
             (self.folder / "options").unlink(missing_ok=True)
             self.assertEqual(self.build("", command=command).returncode, 0)
             options = (self.folder / "options").read_text().splitlines()
-            self.assertEqual([option for option in options if option.startswith((together, host_level))], wanted)
+            self.assertEqual([option for option in options if option.startswith((together, host_level))],
+                             wanted)
 
     def test_a_build_that_fails_shows_its_end(self):
         done = self.build("[1/2] Building x.o\nx.cpp:1: error: no such thing\n", exit_code=1)

@@ -1,4 +1,4 @@
-"""Tests of tools/setup. The programs that it calls (cmake, apt-get, id) are fakes. apt-get records its calls."""
+"""Tests of tools/setup. The programs that it calls (cmake, apt-get, id) are fakes. apt-get records calls."""
 
 import os
 import re
@@ -12,7 +12,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # The programs that the script needs. Its PATH contains no others.
-TOOLS = ("bash", "env", "dirname", "mktemp", "rm", "sed", "tr", "tail", "uname", "c++", "ninja", "cat", "grep", "timeout", "sleep")
+TOOLS = ("bash", "env", "dirname", "mktemp", "rm", "sed", "tr", "tail", "uname", "c++", "ninja", "cat",
+         "grep", "timeout", "sleep")
 
 # The fake cmake: prints the names of the missing packages, from a file from which the fake apt-get removes
 # lines.
@@ -30,7 +31,8 @@ while read -r package; do
   case " $* " in *" $package "*) echo "E: Unable to locate package $package"; exit 100 ;; esac
 done < "$STATE/unknown"
 case " $* " in *" --download-only "*) exit ;; esac
-rest=$(while read -r name package; do case " $* " in *" $package "*) ;; *) echo "$name $package" ;; esac; done < "$STATE/missing")
+rest=$(while read -r name package; do \
+case " $* " in *" $package "*) ;; *) echo "$name $package" ;; esac; done < "$STATE/missing")
 echo "$rest" | sed '/^$/d' > "$STATE/missing"
 """
 
@@ -64,8 +66,10 @@ class SetupTest(unittest.TestCase):
             (self.folder / name).write_text(text)
 
     def setup(self, *arguments, **variables):
-        environment = {"PATH": str(self.path), "STATE": str(self.folder), "RONDO_DATA": str(self.data), **variables}
-        done = subprocess.run([ROOT / "tools/setup", *arguments], capture_output=True, text=True, env=environment)
+        environment = {"PATH": str(self.path), "STATE": str(self.folder), "RONDO_DATA": str(self.data),
+                       **variables}
+        done = subprocess.run([ROOT / "tools/setup", *arguments], capture_output=True, text=True,
+                              env=environment)
         calls = self.folder / "calls"
         self.calls = calls.read_text().splitlines() if calls.exists() else []
         return done
@@ -79,7 +83,8 @@ class SetupTest(unittest.TestCase):
         self.state(missing="MPI openmpi-bin\n")
         done = self.setup(RONDO_DATA=str(self.folder / "absent"))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual([line.split(":")[1] for line in done.stdout.splitlines()], [" not found, left out"] * 2)
+        self.assertEqual([line.split(":")[1] for line in done.stdout.splitlines()],
+                         [" not found, left out"] * 2)
         self.assertEqual(self.calls, [])
 
     def test_what_is_missing_is_installed_and_looked_for_again(self):
@@ -109,7 +114,8 @@ class SetupTest(unittest.TestCase):
         for value in ("0", "-1", "1.5", "soon", "1000000"):
             done = self.setup(RONDO_SETUP_SECONDS=value)
             self.assertEqual(done.returncode, 2)
-            self.assertEqual(done.stderr, f"setup: RONDO_SETUP_SECONDS is '{value}', must be a number of seconds from 1 to 999999\n")
+            self.assertEqual(done.stderr, f"setup: RONDO_SETUP_SECONDS is '{value}', "
+                                          "must be a number of seconds from 1 to 999999\n")
 
     def test_an_optional_package_that_cannot_be_had_keeps_no_other_out(self):
         self.state(missing="GTest libgtest-dev\nMPI openmpi-bin\n", unknown="openmpi-bin\n")
@@ -121,8 +127,8 @@ class SetupTest(unittest.TestCase):
         self.state(missing="GTest libgtest-dev\n", unknown="libgtest-dev\n")
         done = self.setup()
         self.assertEqual(done.returncode, 1)
-        for part in ("could not install GTest", "Unable to locate package libgtest-dev", "apt-get install -y libgtest-dev",
-                     "CMAKE_PREFIX_PATH"):
+        for part in ("could not install GTest", "Unable to locate package libgtest-dev",
+                     "apt-get install -y libgtest-dev", "CMAKE_PREFIX_PATH"):
             self.assertIn(part, done.stdout + done.stderr)
 
     def test_without_rights_the_line_to_run_is_told(self):
@@ -177,7 +183,8 @@ class NeedsTest(unittest.TestCase):
         return {line.split()[1] for line in text.splitlines() if line.startswith("missing ")}
 
     # Options that hide installed packages from find_package() and find_path().
-    BARE = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("GTest", "benchmark", "CLI11", "nlohmann_json")] + [
+    BARE = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON"
+            for name in ("GTest", "benchmark", "CLI11", "nlohmann_json")] + [
         "-DCMAKE_IGNORE_PREFIX_PATH=/usr;/usr/local"]
 
     def test_without_any(self):
@@ -193,9 +200,10 @@ class NeedsTest(unittest.TestCase):
                 (prefix / file).parent.mkdir(parents=True, exist_ok=True)
                 (prefix / file).write_text("")
             both = {"CMAKE_PREFIX_PATH": f"/nowhere:{prefix}", "nlohmann_json_ROOT": str(prefix / "json")}
-            self.assertFalse({"GTest", "benchmark", "CLI11", "nlohmann_json"} & self.missing(*self.BARE, **both))
-            named = {"FETCHCONTENT_SOURCE_DIR_BENCHMARK": str(prefix / "benchmark"), "GTest_ROOT": str(prefix / "src/googletest"),
-                     "CLI11_ROOT": str(prefix)}
+            self.assertFalse({"GTest", "benchmark", "CLI11", "nlohmann_json"}
+                             & self.missing(*self.BARE, **both))
+            named = {"FETCHCONTENT_SOURCE_DIR_BENCHMARK": str(prefix / "benchmark"),
+                     "GTest_ROOT": str(prefix / "src/googletest"), "CLI11_ROOT": str(prefix)}
             self.assertFalse({"GTest", "benchmark", "CLI11"} & self.missing(*self.BARE, **named))
 
 

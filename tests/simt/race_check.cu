@@ -832,7 +832,8 @@ TEST_F(WholeProgramDeathTest, EndsWithExitCode3) {
   if (!simt::can_observe()) GTEST_SKIP() << "needs RONDO_OBSERVE";
   EXPECT_EXIT(run(true), testing::ExitedWithCode(0), "^$");
   EXPECT_EXIT(run(false), testing::ExitedWithCode(simt::kExitCodeOfFindings),
-              "simt: unordered accesses to byte [0-9]+ of shared memory:(.|\n)*simt: 1 finding of SIMT_CHECK=1");
+              "simt: unordered accesses to byte [0-9]+ of shared memory:(.|\n)*"
+              "simt: 1 finding of SIMT_CHECK=1");
 }
 
 TEST_F(WholeProgramDeathTest, IsRefusedByABuildThatCannotObserve) {

@@ -1,8 +1,8 @@
 """Compiles each public header alone, and includes that must not compile.
 
-structure_test.py COMPILER VISIBLE INCLUDE [CUDA...]: VISIBLE has a line for each library, its name and the include
-folders of its users, separated by tabs; INCLUDE holds a folder for each library with the headers that it owns; CUDA are
-the toolkit's include folders, whose warnings do not count.
+structure_test.py COMPILER VISIBLE INCLUDE [CUDA...]: VISIBLE has a line for each library, its name and the
+include folders of its users, separated by tabs; INCLUDE holds a folder for each library with the headers that
+it owns; CUDA are the toolkit's include folders, whose warnings do not count.
 """
 import concurrent.futures
 import os
@@ -26,7 +26,8 @@ def compiles(library, header):
         source.write_text(f"#include <{header}>\n#include <{header}>\n")
         command = [COMPILER, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
                    "-Wno-unknown-warning-option", "-Wno-restrict",
-                   *[f"-isystem{f}" if pathlib.Path(f).resolve() in CUDA else f"-I{f}" for f in FOLDERS[library]], source]
+                   *[f"-isystem{f}" if pathlib.Path(f).resolve() in CUDA else f"-I{f}"
+                     for f in FOLDERS[library]], source]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.returncode == 0, done.stderr
 
@@ -65,7 +66,8 @@ class Structure(unittest.TestCase):
                     self.assertTrue(good, text)
 
     def test_a_library_does_not_see_what_it_does_not_link(self):
-        for library, header in (("core", "rondo/kernels/runtime/buffer.h"), ("core", "rondo/kernels/gemm/gemm.h"),
+        for library, header in (("core", "rondo/kernels/runtime/buffer.h"),
+                                ("core", "rondo/kernels/gemm/gemm.h"),
                                 ("runtime", "rondo/kernels/gemm/gemm.h"),
                                 ("kernels", "rondo/kernels/runtime/buffer.h"),
                                 ("kernels", "rondo/collectives/collectives.h"),

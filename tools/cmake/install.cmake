@@ -12,7 +12,8 @@ function(rondo_install name)
     set_target_properties(${target} PROPERTIES EXPORT_NAME ${exported})
   endforeach()
   install(TARGETS ${ARGN} EXPORT rondo-${name} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(EXPORT rondo-${name} NAMESPACE rondo:: DESTINATION ${RONDO_PACKAGE_DIR} FILE rondo-${name}-targets.cmake)
+  install(EXPORT rondo-${name} NAMESPACE rondo:: DESTINATION ${RONDO_PACKAGE_DIR}
+          FILE rondo-${name}-targets.cmake)
 endfunction()
 
 # For each component: the arguments of find_package(), and the target, of its external dependency. Threads
@@ -22,7 +23,8 @@ if(RONDO_CUDA)
   set(rondo_core_needs "CUDAToolkit 12.8" CUDA::cudart_static)
 else()
   rondo_install(core rondo_options rondo_core rondo_runtime simt)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/simt/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo-simt)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/simt/include/
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo-simt)
   if(NOT SIMT_X86_64)
     set(rondo_core_needs "Boost 1.74 COMPONENTS context" Boost::context)
   endif()
@@ -48,6 +50,7 @@ endif()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/tools/cmake/rondo-config.cmake.in
   ${PROJECT_BINARY_DIR}/rondo-config.cmake INSTALL_DESTINATION ${RONDO_PACKAGE_DIR})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/rondo-config-version.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/rondo-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/rondo-config.cmake ${PROJECT_BINARY_DIR}/rondo-config-version.cmake
         DESTINATION ${RONDO_PACKAGE_DIR})

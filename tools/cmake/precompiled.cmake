@@ -11,7 +11,8 @@
 # that use precompiled headers. Not with position-independent code: programs and libraries then have different
 # flags.
 get_filename_component(compiler ${CMAKE_CXX_COMPILER} REALPATH)
-if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU OR CMAKE_CXX_COMPILER_LAUNCHER OR compiler MATCHES "ccache" OR CMAKE_POSITION_INDEPENDENT_CODE)
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU OR CMAKE_CXX_COMPILER_LAUNCHER OR compiler MATCHES "ccache"
+   OR CMAKE_POSITION_INDEPENDENT_CODE)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 

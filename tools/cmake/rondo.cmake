@@ -135,8 +135,8 @@ function(rondo_target name)
     if(arg_FAST_KERNELS AND NOT simt_observe_options)
       set(level -O1)
     endif()
-    set_source_files_properties(${kernel_files} PROPERTIES
-      LANGUAGE CXX COMPILE_OPTIONS "-x;c++;-Wno-unknown-pragmas;$<$<CONFIG:Release>:${level}>;${simt_observe_options}")
+    set_source_files_properties(${kernel_files} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
+      "-x;c++;-Wno-unknown-pragmas;$<$<CONFIG:Release>:${level}>;${simt_observe_options}")
     if(simt_observe_options)
       set_source_files_properties(${kernel_files} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
     endif()

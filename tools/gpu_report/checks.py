@@ -30,16 +30,19 @@ class Checks:
                     # A quick report runs only a few, to check the step itself.
                     if ("core" in labels if self.quick else "heavy" not in labels)]
         if not programs:
-            self.runner.note("tests", "failed", f"no program is listed in {self.build_folder / 'test_programs.txt'}")
+            self.runner.note("tests", "failed",
+                             f"no program is listed in {self.build_folder / 'test_programs.txt'}")
             return
         folder = self.directory.resolve() / "tests"
         folder.mkdir(exist_ok=True)
-        found = report["tests"] = {"tests": 0, "failures": 0, "skipped": 0, "failed": [], "incomplete": [], "seconds": {}}
+        found = report["tests"] = {"tests": 0, "failures": 0, "skipped": 0, "failed": [], "incomplete": [],
+                                   "seconds": {}}
 
         def run(program):
             name, path = program
             outcome = gtest.run_program(self.runner, f"test {name}", [path], limit=self.runner.left(),
-                                        silence=self.silence(), cwd=Path(path).parent, results=folder / f"{name}.json")
+                                        silence=self.silence(), cwd=Path(path).parent,
+                                        results=folder / f"{name}.json")
             return name, outcome
 
         for name, outcome in self.side_by_side(run, programs):
@@ -55,11 +58,14 @@ class Checks:
 
     def sanitizer(self, report):
         if self.preset != "cuda":
-            self.runner.note("memcheck", "skipped", "compute-sanitizer looks at GPUs; without one: tools/test asan")
+            self.runner.note("memcheck", "skipped",
+                             "compute-sanitizer looks at GPUs; without one: tools/test asan")
             return
-        tool = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path=str(Path(self.nvcc).parent))
+        tool = (shutil.which("compute-sanitizer")
+                or shutil.which("compute-sanitizer", path=str(Path(self.nvcc).parent)))
         if not tool:
-            self.runner.note("memcheck", "skipped", "compute-sanitizer was not found, neither in PATH nor beside nvcc")
+            self.runner.note("memcheck", "skipped",
+                             "compute-sanitizer was not found, neither in PATH nor beside nvcc")
             return
         programs = [(name, path, labels) for name, path, labels in gtest.list_programs(self.build_folder)
                     if {"core", "kernels", "collectives"} & set(labels)]
@@ -68,15 +74,18 @@ class Checks:
         report["sanitizer"] = {}
         for number, checker in enumerate(CHECKERS):
             # Races and barriers matter where threads of a block cooperate: in kernels.
-            wanted = [(name, path) for name, path, labels in programs if checker == "memcheck" or "kernels" in labels]
+            wanted = [(name, path) for name, path, labels in programs
+                      if checker == "memcheck" or "kernels" in labels]
             # All programs of a checker share its time, which is as long as that of each later checker.
             deadline = time.monotonic() + self.runner.left() / (len(CHECKERS) - number)
 
             def run(program):
                 name, path = program
                 # A test that hung has its program's time and is left out; one that crashed is run.
-                left_out = [test for test, seconds in self.seconds.get(name, {}).items() if seconds > MOST_SECONDS[checker]]
-                outcome = gtest.run_program(self.runner, f"{checker} {name}", [*self.command(tool, checker), path],
+                left_out = [test for test, seconds in self.seconds.get(name, {}).items()
+                            if seconds > MOST_SECONDS[checker]]
+                outcome = gtest.run_program(self.runner, f"{checker} {name}",
+                                            [*self.command(tool, checker), path],
                                             limit=deadline - time.monotonic(), silence=self.silence(),
                                             left_out=left_out, cwd=Path(path).parent)
                 return name, left_out, outcome
@@ -109,6 +118,7 @@ def side_by_side(preset):
     """The number of parallel programs: each computes references on a core and has a context on the GPU."""
     jobs = machine.cores()
     if preset == "cuda":
-        memory = [float(gpu["memory.total"].split()[0]) / 1024 for gpu in machine.gpus() if gpu["memory.total"][:1].isdigit()]
+        memory = [float(gpu["memory.total"].split()[0]) / 1024 for gpu in machine.gpus()
+                  if gpu["memory.total"][:1].isdigit()]
         jobs = min(jobs, 8, int(min(memory, default=CONTEXT_GIB) / CONTEXT_GIB))
     return max(1, jobs)

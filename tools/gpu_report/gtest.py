@@ -62,7 +62,8 @@ def run_program(runner, step_name, command, limit, silence, left_out=(), cwd=Non
                 step["state"] = "failed"
             runner.explain(step, f"{step['note']}; ended between two tests")
             break
-        what = "CRASHED" if step["state"] != "timed out" else "HUNG" if "printed nothing" in step["note"] else "STOPPED"
+        what = ("CRASHED" if step["state"] != "timed out"
+                else "HUNG" if "printed nothing" in step["note"] else "STOPPED")
         outcome.tests[running] = (what, 0.0 if what == "CRASHED" else step["seconds"])
         runner.explain(step, f"{what.lower()} in {running} ({step['note']})")
     return outcome

@@ -14,7 +14,8 @@ GPU_FIELDS = ["name", "driver_version", "memory.total", "power.limit", "clocks.m
 def answer(*command, cwd=None):
     """The output of a command, or "" if it is missing or fails."""
     try:
-        done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=20)
+        done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True,
+                              timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -22,7 +22,8 @@ def table(header, rows):
     if not rows:
         return ""
     lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n\n"
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |"
+                     for line in lines) + "\n\n"
 
 
 def summary(report):
@@ -33,7 +34,8 @@ def summary(report):
 
 def title(report):
     gpus = report["machine"]["gpus"]
-    return gpus[0]["name"] if report["preset"] == "cuda" and gpus else report["machine"]["cpu"] + " (CPU executor)"
+    return (gpus[0]["name"] if report["preset"] == "cuda" and gpus
+            else report["machine"]["cpu"] + " (CPU executor)")
 
 
 def machine_table(report):
@@ -80,20 +82,25 @@ def tests(report):
 
 
 def sanitizer(report):
-    rows = [[name, run["tests"], ", ".join(run["failed"]), len(run["left_out"]), "" if run["complete"] else "not all"]
+    rows = [[name, run["tests"], ", ".join(run["failed"]), len(run["left_out"]),
+             "" if run["complete"] else "not all"]
             for name, run in (report["sanitizer"] or {}).items()]
-    return "## compute-sanitizer\n\n" + table(["checker and program", "tests", "failed", "left out as slow", ""], rows) if rows else ""
+    return "## compute-sanitizer\n\n" + table(
+        ["checker and program", "tests", "failed", "left out as slow", ""], rows) if rows else ""
 
 
 def networks(report):
-    text = "".join(f"- {framework}: {version}\n" for framework, version in report["frameworks"].items()) + "\n"
+    text = "".join(f"- {framework}: {version}\n"
+                   for framework, version in report["frameworks"].items()) + "\n"
     for network, rows in report["networks"].items():
-        text += f"### {network}\n\n" + table(of_networks.header(network), [of_networks.cells(row) for row in rows])
+        text += f"### {network}\n\n" + table(of_networks.header(network),
+                                             [of_networks.cells(row) for row in rows])
     return "## The networks beside PyTorch and JAX\n\n" + text if report["networks"] else ""
 
 
 def shared(report):
-    rows = [[network, f"{len(run['epochs'])}", quantity(run["sec_per_epoch"], "s"), f"{run['test_accuracy']:.4f}"]
+    rows = [[network, f"{len(run['epochs'])}", quantity(run["sec_per_epoch"], "s"),
+             f"{run['test_accuracy']:.4f}"]
             for network, run in report["shared"].items()]
     header = ["network", "epochs", "time an epoch", "test accuracy"]
     return "## Fashion-MNIST on two ranks of one device\n\n" + table(header, rows) if rows else ""
@@ -102,7 +109,8 @@ def shared(report):
 def mlp(report):
     rows = [[name, f"{run['layers']} x {run['width']}", run["batch"],
              f"{quantity(run['seconds_mean'], 's')} ± {quantity(run['seconds_deviation'], 's')}",
-             quantity(run["flops_per_second"], "FLOP/s"), quantity(run["peak_bytes"], "B"), f"{run['losses'][-1]:.6g}"]
+             quantity(run["flops_per_second"], "FLOP/s"), quantity(run["peak_bytes"], "B"),
+             f"{run['losses'][-1]:.6g}"]
             for name, run in report["mlp"].items()]
     header = ["mode", "layers", "batch", "time a step", "rate", "memory of a device", "last loss"]
     return "## The deep MLP on two ranks of one device\n\n" + table(header, rows) if rows else ""
@@ -129,8 +137,10 @@ def benchmarks(report):
             if entry.get("error_occurred"):
                 rows.append([entry["name"], "failed", "", entry.get("error_message", "")])
                 continue
-            seconds = entry.get("median", entry["real_time"] * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[entry["time_unit"]])
-            rates = ", ".join(quantity(entry[key], key) for key in ("FLOP/s", "B/s", "images/s") if key in entry)
+            seconds = entry.get("median", entry["real_time"]
+                                * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[entry["time_unit"]])
+            rates = ", ".join(quantity(entry[key], key) for key in ("FLOP/s", "B/s", "images/s")
+                              if key in entry)
             share = f"{100 * entry['share']:.1f} % " if "share" in entry else ""
             rows.append([entry["name"].replace("/manual_time", ""), quantity(seconds, "s"), rates,
                          share + entry.get("label", "")])
@@ -144,14 +154,15 @@ def links(report):
     if not found:
         return ""
     rows = [[f"{link['from']} to {link['to']}", link["access"], quantity(link["bandwidth"], "B/s"),
-             quantity(link["latency"], "s"), quantity(link["kernel_bandwidth"], "B/s")] for link in found["links"]]
+             quantity(link["latency"], "s"), quantity(link["kernel_bandwidth"], "B/s")]
+            for link in found["links"]]
     return "## Links\n\n" + table(["devices", "peer access", "copy", "latency", "kernel reads"], rows)
 
 
 def collectives(report):
     rows = [[name, quantity(row["bytes"], "B"), quantity(row["out_of_place"]["seconds"], "s"),
-             quantity(row["out_of_place"]["busbw"], "B/s"), f"{100 * row['reached']:.1f} %", row["predicted"]["mostly"],
-             row["out_of_place"]["wrong"]]
+             quantity(row["out_of_place"]["busbw"], "B/s"), f"{100 * row['reached']:.1f} %",
+             row["predicted"]["mostly"], row["out_of_place"]["wrong"]]
             for name, run in report["collectives"].items() for row in run["rows"]]
     header = ["operation", "size", "time", "busbw", "share of bound", "mostly", "wrong"]
     return "## Collectives\n\n" + table(header, rows) if rows else ""

@@ -18,7 +18,8 @@ sys.path.insert(0, str(ROOT / "bench/frameworks"))
 from peers import outcome, recipes, table  # noqa: E402
 
 DATA = Path(recipes.DATA)
-QUICK_SIZES = {"lenet": ["--limit", "512", "--epochs", "2"], "mlp": ["--layers", "6", "--width", "64", "--batch", "64"],
+QUICK_SIZES = {"lenet": ["--limit", "512", "--epochs", "2"],
+               "mlp": ["--layers", "6", "--width", "64", "--batch", "64"],
                "resnet18": ["--limit", "16", "--batch", "8", "--epochs", "1"]}
 CPU_SIZES = {**QUICK_SIZES, "lenet": ["--limit", "10240", "--epochs", "3"]}
 # The executor computes tensor core instructions one by one, some ten times slower than fp32.
@@ -27,7 +28,8 @@ CPU_TENSOR_CORE_SIZES = {**QUICK_SIZES, "lenet": ["--limit", "64", "--batch", "3
 GPU_TENSOR_CORE_SIZES = {"lenet": ["--epochs", "3"], "resnet18": ["--epochs", "3"], "mlp": []}
 
 
-PARTS = ("build", "links", "tests", "networks", "training", "benchmarks", "collectives", "sanitizer", "compiled")
+PARTS = ("build", "links", "tests", "networks", "training", "benchmarks", "collectives", "sanitizer",
+         "compiled")
 
 
 def make_report(arguments, directory):
@@ -62,7 +64,7 @@ def make_report(arguments, directory):
         (part, weight), *later = left
         # Each part has its share of the remaining time, so unused time goes to all later parts.
         share = weight / sum(weight for _, weight in left)
-        # The steps of a quick report are short; a busy machine may make any of them take longer than its share.
+        # The steps of a quick report are short; a busy machine may make any take longer than its share.
         runner.begin_part(max(share, 0.2) if arguments.quick else share)
         take(part, report, runner)
         write()
@@ -75,13 +77,15 @@ def take(part, report, runner):
     try:
         part(report)
     except Exception as error:  # for example an output file with an unexpected format
-        runner.note(f"report of {getattr(part, 'func', part).__name__}", "failed", f"{type(error).__name__}: {error}")
+        runner.note(f"report of {getattr(part, 'func', part).__name__}", "failed",
+                    f"{type(error).__name__}: {error}")
 
 
 def detect_platform():
     """The preset of tools/train and tools/test on this machine, the reason, and nvcc."""
     script = f'source "{ROOT}/tools/platform.sh"; printf "%s\\n" "$preset" "$preset_reason" "$nvcc"'
-    lines = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split("\n")
+    lines = subprocess.run(["bash", "-c", script], capture_output=True, text=True,
+                           check=True).stdout.split("\n")
     return lines[0], lines[1], lines[2]
 
 
@@ -108,7 +112,8 @@ class Steps:
         """[(part, share)]: each part adds its results to a report. Tests come first: timings of wrong results
         are useless."""
         # The precisions that use tensor cores train for fewer epochs, so they need less time.
-        networks = [(partial(self.networks, network, precision), of_fp32 if precision == "fp32" else of_others)
+        networks = [(partial(self.networks, network, precision),
+                     of_fp32 if precision == "fp32" else of_others)
                     for precision in recipes.PEER_PRECISIONS
                     for network, of_fp32, of_others in
                     (("lenet", 2, 1.6), ("mlp", 2.5, 1.4), ("resnet18", 3.5, 2.4))]
@@ -132,7 +137,7 @@ class Steps:
         return [part for name in PARTS if name in wanted for part in named[name]]
 
     def build(self, _):
-        # No limit: an interrupted package manager leaves a broken database. setup limits its downloads itself.
+        # No limit: an interrupted package manager leaves a broken database. setup limits its own downloads.
         self.runner.run("setup", ["env", "RONDO_SETUP_SECONDS=60", ROOT / "tools/setup"], limit=None)
         # Missing packages show in the build's errors, and the installed ones may suffice. A target that does
         # not compile does not prevent the others from being built.
@@ -168,9 +173,11 @@ class Steps:
         output.unlink(missing_ok=True)
         # The program's own time limit ends before the step's, so that its results are complete.
         seconds = max(1, min(limit, self.runner.left()) - 3)
-        command = [sys.executable, ROOT / "bench/frameworks/networks_beside_peers", self.build_folder / "rondo",
+        command = [sys.executable, ROOT / "bench/frameworks/networks_beside_peers",
+                   self.build_folder / "rondo",
                    "--networks", network, "--programs", *programs, "--precision", precision,
-                   "--device", "cuda" if self.preset == "cuda" else "cpu", "--data", self.data, "--json", output,
+                   "--device", "cuda" if self.preset == "cuda" else "cpu",
+                   "--data", self.data, "--json", output,
                    "--cores", os.cpu_count(), "--timeout", of_each, "--minutes", seconds / 60,
                    *self.sizes(network, precision)]
         self.runner.run(step, command, limit=limit)
@@ -198,7 +205,9 @@ class Steps:
     def has_data(self, step):
         if self.data.is_dir():
             return True
-        self.runner.note(step, "skipped", f"{self.data} does not exist; --data or RONDO_DATA names a folder with Fashion-MNIST")
+        self.runner.note(step, "skipped",
+                         f"{self.data} does not exist; --data or RONDO_DATA names a folder "
+                         "with Fashion-MNIST")
         return False
 
     # The same on two ranks that share a device.
@@ -216,7 +225,8 @@ class Steps:
             elif self.preset == "cpu":
                 command += CPU_SIZES[network]
             elif network == "resnet18":
-                command += ["--epochs", "2", "--limit", "20480"]  # half a minute on the slowest supported GPUs
+                # Half a minute on the slowest supported GPUs.
+                command += ["--epochs", "2", "--limit", "20480"]
             if self.runner.run(step, command, limit=40):
                 report["shared"][network] = read_log(log)
 
@@ -224,7 +234,8 @@ class Steps:
         for mode in ("sharded", "replicated"):
             output = self.directory / f"mlp_{mode}.json"
             output.unlink(missing_ok=True)
-            command = [self.build_folder / "rondo", "train", "mlp", "--mode", mode, "--devices", "0,0", "--json", output]
+            command = [self.build_folder / "rondo", "train", "mlp", "--mode", mode, "--devices", "0,0",
+                       "--json", output]
             if self.quick or self.preset == "cpu":
                 command += QUICK_SIZES["mlp"]
             if self.runner.run(f"mlp, {mode} on 2 ranks of one device", command, limit=30):
@@ -255,9 +266,11 @@ class Steps:
             elif program.name in short:
                 command.append(short[program.name])
             # Each has an equal share of the remaining time.
-            step = self.runner.step(program.name, command, limit=self.runner.left() / (len(programs) - number))
+            step = self.runner.step(program.name, command,
+                                    limit=self.runner.left() / (len(programs) - number))
             results[program.name] = read_benchmark(output)
-            wrong = [entry["name"] for entry in results[program.name]["benchmarks"] if entry.get("error_occurred")]
+            wrong = [entry["name"] for entry in results[program.name]["benchmarks"]
+                     if entry.get("error_occurred")]
             if step["state"] == "passed" and wrong:
                 self.runner.fail(step, f"wrong results or errors: {', '.join(wrong)[:200]}")
         if not programs:
@@ -282,7 +295,8 @@ class Steps:
                     output = self.directory / f"allreduce_{ranks}_{algorithm}_{mode}.json"
                     output.unlink(missing_ok=True)
                     command = [self.build_folder / "rondo", "allreduce", "--devices", ",".join(["0"] * ranks),
-                               "--algorithm", algorithm, "-G", launches, "-b", "64K", "-f", "16", "--json", output]
+                               "--algorithm", algorithm, "-G", launches, "-b", "64K", "-f", "16",
+                               "--json", output]
                     if self.quick:
                         command += ["-e", "64K", "-n", "2"]
                     elif self.preset == "cpu":
@@ -307,7 +321,8 @@ def test_filters(build):
 
 
 def read_log(path):
-    epochs = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(path.read_text().splitlines())]
+    epochs = [{key: float(value) for key, value in row.items()}
+              for row in csv.DictReader(path.read_text().splitlines())]
     later = epochs[1:] or epochs  # without the first epoch, which loads kernels
     return {"epochs": epochs, "sec_per_epoch": sum(epoch["seconds"] for epoch in later) / len(later),
             "test_accuracy": epochs[-1]["test_accuracy"]}

@@ -59,7 +59,7 @@ TARGETS = (
 
 
 def shares(report, program):
-    """{benchmark: Rondo's throughput divided by the vendor's}; None where one of Rondo's benchmarks failed."""
+    """{benchmark: Rondo's throughput divided by the vendor's}; None where a benchmark of Rondo's failed."""
     found = {}
     for entry in report["benchmarks"].get(program, {}).get("benchmarks", []):
         name = entry["name"].removesuffix("/manual_time")

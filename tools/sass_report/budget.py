@@ -1,5 +1,5 @@
-"""The budget of each kernel: registers, spills, stack, resident warps, the shares of multiply-adds and of products
-by tensor cores, and the length of the loop that issues tensor copies."""
+"""The budget of each kernel: registers, spills, stack, resident warps, the shares of multiply-adds and of
+products by tensor cores, and the length of the loop that issues tensor copies."""
 
 import json
 
@@ -46,13 +46,15 @@ def text_of(budget):
         lines.append(f"  {json.dumps(name)}: {{")
         entries = sorted(of_kernel.items(), key=lambda item: (len(item[0]), item[0]))
         for position, (arch, entry) in enumerate(entries):
-            lines.append(f"   {json.dumps(arch)}: {json.dumps(entry)}{',' if position + 1 < len(entries) else ''}")
+            lines.append(f"   {json.dumps(arch)}: {json.dumps(entry)}"
+                         f"{',' if position + 1 < len(entries) else ''}")
         lines.append("  }," if number + 1 < len(kernels) else "  }")
     return "\n".join([*lines, " }", "}", ""])
 
 
 def architectures(budget):
-    return sorted({arch for of_kernel in budget["kernels"].values() for arch in of_kernel}, key=lambda arch: (len(arch), arch))
+    return sorted({arch for of_kernel in budget["kernels"].values() for arch in of_kernel},
+                  key=lambda arch: (len(arch), arch))
 
 
 def cannot_start(row, entry):
@@ -61,7 +63,8 @@ def cannot_start(row, entry):
     where = f"{key_of(row)}, sm_{row['arch']}"
     threads = row["threads"] or THREADS_OF_BLOCK
     if row["registers"] * threads > occupancy.REGISTERS:
-        return f"{where}: registers x threads is {row['registers']} x {threads}, the limit is {occupancy.REGISTERS}"
+        return (f"{where}: registers x threads is {row['registers']} x {threads}, "
+                f"the limit is {occupancy.REGISTERS}")
     if row["blocks"] == 0 and (entry or {}).get("warps") != 0:
         return f"{where}: no block fits on a multiprocessor, limited by {row['limited_by']}"
     return None
@@ -97,7 +100,8 @@ def compare(report, budget, all_files=True):
             worse.append(f"{name}, sm_{arch}: resident warps {row['warps']}, budget {entry['warps']}")
         for share, title in SHARES.items():
             if row.get(share) is not None and row[share] < entry.get(share, 0) - TOLERANCE:
-                worse.append(f"{name}, sm_{arch}: {title} {row[share]:.3f}, budget {entry[share]:.3f} less {TOLERANCE}")
+                worse.append(f"{name}, sm_{arch}: {title} {row[share]:.3f}, "
+                             f"budget {entry[share]:.3f} less {TOLERANCE}")
     if all_files:
         for name, of_kernel in budget["kernels"].items():
             for arch in of_kernel:

@@ -28,7 +28,8 @@ def add_code(kernels, cubin, nvdisasm, cache):
 
 def first_error(log):
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    wanted = next((line for line in lines if re.search(r"\berror\b|\bfatal\b", line, re.IGNORECASE)), lines[0] if lines else "")
+    wanted = next((line for line in lines if re.search(r"\berror\b|\bfatal\b", line, re.IGNORECASE)),
+                  lines[0] if lines else "")
     return wanted.replace(str(compiling.ROOT) + "/", "")[:300]
 
 
@@ -59,7 +60,8 @@ def of_object(compiler, cuobjdump, nvdisasm, unit, wanted):
     found = {}
     with tempfile.TemporaryDirectory(dir=compiler.cache) as folder:
         def ask(*arguments):
-            done = subprocess.run([cuobjdump, *map(str, arguments)], cwd=folder, capture_output=True, text=True)
+            done = subprocess.run([cuobjdump, *map(str, arguments)], cwd=folder, capture_output=True,
+                                  text=True)
             if done.returncode != 0:
                 raise compiling.Failure(f"cuobjdump failed on {unit.object}: {done.stderr.strip()[:300]}")
             return done.stdout
@@ -118,6 +120,7 @@ def hot(code, architecture):
     # Without a loop the counts include all code paths, so no bounding pipe can be determined.
     if limits and code["hot"] == "loop":
         cycles = occupancy.pipe_cycles(limits, mix)
-        row |= {"bound": occupancy.bounding_pipe(cycles), "cycles": {pipe: round(value, 2) for pipe, value in cycles.items()},
+        row |= {"bound": occupancy.bounding_pipe(cycles),
+                "cycles": {pipe: round(value, 2) for pipe, value in cycles.items()},
                 "lsu_distinct": occupancy.wavefronts(mix, shared_addresses=False)}
     return row

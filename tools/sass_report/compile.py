@@ -48,8 +48,8 @@ def find_tool(name, nvcc, given=None):
 
 
 def how_to_get(name):
-    return (f"{name} is not here: install the toolkit's package cuda-{name}-MAJOR-MINOR, or Python's nvidia-cuda-{name}, "
-            f"or give --{name} FILE")
+    return (f"{name} is not here: install the toolkit's package cuda-{name}-MAJOR-MINOR, "
+            f"or Python's nvidia-cuda-{name}, or give --{name} FILE")
 
 
 @functools.cache
@@ -76,9 +76,10 @@ def read_commands(build):
     for entry in json.loads((Path(build) / "compile_commands.json").read_text()):
         source = Path(entry["file"])
         if source.suffix == ".cu" and source.resolve().is_relative_to(Path(build).resolve()):
-            raise Failure(f"'{build}' has {source.name}, in which files are compiled together: configure it with "
-                          "-DRONDO_UNITY_KERNELS=OFF")
-        if source.suffix != ".cu" or not source.is_relative_to(ROOT) or source.relative_to(ROOT).parts[0] not in KERNELS:
+            raise Failure(f"'{build}' has {source.name}, in which files are compiled together: "
+                          "configure it with -DRONDO_UNITY_KERNELS=OFF")
+        if (source.suffix != ".cu" or not source.is_relative_to(ROOT)
+                or source.relative_to(ROOT).parts[0] not in KERNELS):
             continue
         arguments, made, words = [], "", iter(shlex.split(entry["command"]))
         for word in words:
@@ -100,9 +101,10 @@ def architectures_of(command):
 
 def configure(nvcc, folder):
     """Configures only the libraries of the preset cuda, to get their compile commands."""
-    parts = [f"-DRONDO_{part}=OFF" for part in ("BUILD_TOOLS", "BUILD_TESTS", "BUILD_BENCH", "INSTALL", "MPI")]
-    done = subprocess.run(["cmake", "--preset", "cuda", "-B", str(folder), *parts], cwd=ROOT, capture_output=True,
-                          text=True, env={**os.environ, "CUDACXX": nvcc})
+    parts = [f"-DRONDO_{part}=OFF"
+             for part in ("BUILD_TOOLS", "BUILD_TESTS", "BUILD_BENCH", "INSTALL", "MPI")]
+    done = subprocess.run(["cmake", "--preset", "cuda", "-B", str(folder), *parts], cwd=ROOT,
+                          capture_output=True, text=True, env={**os.environ, "CUDACXX": nvcc})
     if done.returncode != 0:
         raise Failure("cmake --preset cuda failed: " + " ".join(done.stderr.split())[:500])
     return folder
@@ -154,7 +156,8 @@ class Compiler:
                 return Result(True, kept["log"], made)
         with tempfile.TemporaryDirectory(dir=self.cache) as folder:
             output, depends = Path(folder) / f"output{suffix}", Path(folder) / "depends"
-            done = subprocess.run([self.nvcc, *arguments, *unit.arguments, "-MD", "-MF", str(depends), "-o", str(output)],
+            done = subprocess.run([self.nvcc, *arguments, *unit.arguments, "-MD", "-MF", str(depends),
+                                   "-o", str(output)],
                                   cwd=unit.folder, capture_output=True, text=True)
             log = done.stdout + done.stderr
             if done.returncode != 0:
@@ -165,12 +168,13 @@ class Compiler:
         return Result(True, log, made)
 
     def cubin(self, unit, architecture):
-        return self.run(unit, [f"--generate-code=arch=compute_{architecture},code=sm_{architecture}", "-cubin",
-                               "--resource-usage"], ".cubin")
+        return self.run(unit, [f"--generate-code=arch=compute_{architecture},code=sm_{architecture}",
+                               "-cubin", "--resource-usage"], ".cubin")
 
     def facts(self, unit, architecture):
         """Unoptimised PTX that contains the size of shared memory and the launch bounds."""
-        wanted = [f"--generate-code=arch=compute_{architecture},code=compute_{architecture}", "-ptx", f"-I{FACTS}"]
+        wanted = [f"--generate-code=arch=compute_{architecture},code=compute_{architecture}", "-ptx",
+                  f"-I{FACTS}"]
         result = self.run(unit, [*wanted, "-Xcicc", "-O0"], ".ptx")
         return result if result.ok else self.run(unit, wanted, ".ptx")
 
@@ -201,7 +205,8 @@ def read_resources(log):
                              "text": found.group(2).strip()})
         if found := ENTRY.search(line):
             entry = found.group(1)
-            kernels[entry] = {"registers": None, "spill_stores": 0, "spill_loads": 0, "stack": 0, "static_shared": 0}
+            kernels[entry] = {"registers": None, "spill_stores": 0, "spill_loads": 0, "stack": 0,
+                              "static_shared": 0}
         elif found := PROPERTIES.search(line):
             described = found.group(1)
         elif (found := FRAME.search(line)) and described in kernels:
@@ -231,7 +236,8 @@ def read_facts(ptx):
             pending = True
             kind = PTX_FUNCTION.match(line).group(1)
         if pending:
-            text = re.sub(r"^.*?\.(entry|func)\b\s*(\([^)]*\))?", "", line) if PTX_FUNCTION.match(line) else line
+            text = (re.sub(r"^.*?\.(entry|func)\b\s*(\([^)]*\))?", "", line) if PTX_FUNCTION.match(line)
+                    else line)
             if found := PTX_NAME.search(text):
                 current, pending = found.group(1), False
                 bodies.setdefault(current, set())
@@ -239,7 +245,8 @@ def read_facts(ptx):
                     entries.append(current)
         elif current and (found := re.match(r"^\.maxntid\s+(\d+)(?:,\s*(\d+))?(?:,\s*(\d+))?", line)):
             sides = [int(side) for side in found.groups() if side]
-            threads[current] = sides[0] * (sides[1] if len(sides) > 1 else 1) * (sides[2] if len(sides) > 2 else 1)
+            threads[current] = (sides[0] * (sides[1] if len(sides) > 1 else 1)
+                                * (sides[2] if len(sides) > 2 else 1))
         elif line.startswith("}"):
             current = None
         elif current:
@@ -257,7 +264,8 @@ def read_facts(ptx):
     facts = {}
     for entry in entries:
         words = set().union(*(bodies[name] for name in reached(entry, set())))
-        facts[entry] = {"threads": threads.get(entry), "dynamic_shared": sum(size for name, size in sizes.items() if name in words)}
+        facts[entry] = {"threads": threads.get(entry),
+                        "dynamic_shared": sum(size for name, size in sizes.items() if name in words)}
     return facts
 
 
@@ -267,7 +275,8 @@ def demangled(names):
     tool = shutil.which("c++filt") or shutil.which("cu++filt")
     if not tool or not names:
         return {name: name for name in names}
-    printed = subprocess.run([tool], input="\n".join(names), capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run([tool], input="\n".join(names), capture_output=True, text=True,
+                             check=True).stdout
     return {name: short_name(line) for name, line in zip(names, printed.splitlines())}
 
 

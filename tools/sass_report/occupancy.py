@@ -7,7 +7,7 @@ KIB = 1024
 WARP = 32
 REGISTERS = 65536  # of a multiprocessor, and the maximum of a block
 REGISTER_UNIT = 256  # allocation unit of a warp's registers
-PARTITIONS = 4  # of a multiprocessor; each has a quarter of the registers and issues one instruction per cycle
+PARTITIONS = 4  # of a multiprocessor; each has a quarter of the registers and issues an instruction a cycle
 SHARED_BYTES_A_CYCLE = 128
 
 
@@ -78,10 +78,12 @@ def wavefronts(mix, shared_addresses):
         kind, _, bits = key.rpartition("_")
         if kind in ("shared_load", "shared_store", "global_load", "global_store", "cp_async"):
             bits = int(bits)
-            total += count * (LEAST_WAVEFRONTS[bits] if shared_addresses else max(1, bits * WARP // 8 // SHARED_BYTES_A_CYCLE))
+            total += count * (LEAST_WAVEFRONTS[bits] if shared_addresses
+                              else max(1, bits * WARP // 8 // SHARED_BYTES_A_CYCLE))
         elif kind == "matrix":
             total += count
-    return total + mix.get("generic", 0) + mix.get("local", 0) + mix.get("atomics", 0) + mix.get("shuffles", 0)
+    return (total + mix.get("generic", 0) + mix.get("local", 0) + mix.get("atomics", 0)
+            + mix.get("shuffles", 0))
 
 
 def pipe_cycles(limits, mix):

@@ -12,7 +12,8 @@ def json_of(report):
 
 def table(header, rows):
     lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n\n"
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |"
+                     for line in lines) + "\n\n"
 
 
 def markdown(report):
@@ -39,7 +40,8 @@ def markdown(report):
 
 
 def summary(rows):
-    spilling = [row["kernel"] for row in rows if row["spill_stores"] is None or row["spill_stores"] + row["spill_loads"] > 0]
+    spilling = [row["kernel"] for row in rows
+                if row["spill_stores"] is None or row["spill_stores"] + row["spill_loads"] > 0]
     stacked = [row["kernel"] for row in rows if row["stack"]]
     most = max(row["registers"] for row in rows)
     say = [f"{len(rows)} kernels, at most {most} registers."]
@@ -49,7 +51,8 @@ def summary(rows):
 
 
 def header(report):
-    names = ["kernel", "registers", "spills", "stack", "shared memory", "threads", "blocks, warps", "limited by"]
+    names = ["kernel", "registers", "spills", "stack", "shared memory", "threads", "blocks, warps",
+             "limited by"]
     if report["disassembler"]:
         names += ["hot loop", "FMA", "tensor", "memory", "barriers", "around it", "bound", "cycles"]
     return names
@@ -57,13 +60,15 @@ def header(report):
 
 def accesses(mix, kind):
     """The accesses of a kind by width: '8 x 32, 24 x 128'."""
-    widths = {int(key.rsplit("_", 1)[1]): count for key, count in mix.items() if key.rsplit("_", 1)[0] == kind}
+    widths = {int(key.rsplit("_", 1)[1]): count for key, count in mix.items()
+              if key.rsplit("_", 1)[0] == kind}
     return ", ".join(f"{count} x {bits}" for bits, count in sorted(widths.items()))
 
 
 def memory(mix):
     """The memory accesses of a mix by kind: 'LDS 24 x 128, STS 2 x 32'."""
-    kinds = {"shared_load": "LDS", "shared_store": "STS", "global_load": "LDG", "global_store": "STG", "cp_async": "cp.async"}
+    kinds = {"shared_load": "LDS", "shared_store": "STS", "global_load": "LDG", "global_store": "STG",
+             "cp_async": "cp.async"}
     found = ((name, accesses(mix, kind)) for kind, name in kinds.items())
     return "; ".join(f"{name} {widths}" for name, widths in found if widths)
 

@@ -82,7 +82,8 @@ def follow(function):
         if name == "BRA" or name == "JMP":
             following.append(targets | (after if conditional(instruction) else set()))
         elif name in ("BRX", "JMX", "BRXU", "JMXU"):
-            targets = {labels[target] for target in INDIRECT_TARGETS.findall(instruction.operands) if target in labels}
+            targets = {labels[target] for target in INDIRECT_TARGETS.findall(instruction.operands)
+                       if target in labels}
             following.append(targets | (after if conditional(instruction) else set()))
         elif name in ("EXIT", "RET", "KILL"):
             following.append(after if conditional(instruction) else set())
@@ -210,18 +211,21 @@ def loops(function):
 
 def innermost(all_loops):
     return [loop for loop in all_loops
-            if not any(other is not loop and other.header in loop.body and other.body < loop.body for other in all_loops)]
+            if not any(other is not loop and other.header in loop.body and other.body < loop.body
+                       for other in all_loops)]
 
 
 FMA = ("FFMA", "FFMA2", "DFMA", "HFMA2")
-TENSOR = ("HMMA", "IMMA", "DMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "QGMMA", "UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA")
+TENSOR = ("HMMA", "IMMA", "DMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "QGMMA", "UTCHMMA", "UTCQMMA", "UTCIMMA",
+          "UTCOMMA")
 FP32 = ("FFMA", "FFMA2", "FADD", "FADD2", "FMUL", "FMUL2")
 FP64 = ("DFMA", "DADD", "DMUL", "DSETP", "DMNMX")
-LOGIC = ("IADD3", "IADD", "LOP3", "ISETP", "FSETP", "FMNMX", "FMNMX3", "SHF", "SEL", "FSEL", "PRMT", "MOV", "LEA", "IMNMX",
-         "VIMNMX", "VIMNMX3", "VIADD", "VIADDMNMX", "IABS", "PLOP3", "SGXT", "BMSK", "FCHK", "P2R", "R2P", "HADD2", "HMUL2", "HSETP2", "HMNMX2")
+LOGIC = ("IADD3", "IADD", "LOP3", "ISETP", "FSETP", "FMNMX", "FMNMX3", "SHF", "SEL", "FSEL", "PRMT", "MOV",
+         "LEA", "IMNMX", "VIMNMX", "VIMNMX3", "VIADD", "VIADDMNMX", "IABS", "PLOP3", "SGXT", "BMSK", "FCHK",
+         "P2R", "R2P", "HADD2", "HMUL2", "HSETP2", "HMNMX2")
 SPECIAL = ("MUFU", "I2F", "F2I", "F2F", "I2I", "FRND", "POPC", "FLO", "BREV")
-MEMORY = ("LDG", "STG", "LDS", "STS", "LDGSTS", "LD", "ST", "LDSM", "STSM", "ATOMG", "ATOM", "ATOMS", "RED", "UBLKCP",
-          "UTMALDG", "UTMASTG")
+MEMORY = ("LDG", "STG", "LDS", "STS", "LDGSTS", "LD", "ST", "LDSM", "STSM", "ATOMG", "ATOM", "ATOMS", "RED",
+          "UBLKCP", "UTMALDG", "UTMASTG")
 
 
 def width(instruction):
@@ -263,11 +267,13 @@ def mix(instructions):
         elif name in SPECIAL:
             count("special")
         elif name in ("BAR", "SYNCS", "WARPSYNC", "SHFL", "DEPBAR", "LDGDEPBAR"):
-            count({"BAR": "barriers", "SYNCS": "barriers", "SHFL": "shuffles", "WARPSYNC": "warp_barriers"}.get(name, "waits"))
+            count({"BAR": "barriers", "SYNCS": "barriers", "SHFL": "shuffles",
+                   "WARPSYNC": "warp_barriers"}.get(name, "waits"))
         elif name == "LDGSTS":
             count(f"cp_async_{width(instruction)}")
         elif name in ("LDS", "STS", "LDG", "STG"):
-            count({"LDS": "shared_load", "STS": "shared_store", "LDG": "global_load", "STG": "global_store"}[name]
+            count({"LDS": "shared_load", "STS": "shared_store", "LDG": "global_load",
+                   "STG": "global_store"}[name]
                   + f"_{width(instruction)}")
         elif name in ("LDSM", "STSM"):
             count("matrix_load" if name == "LDSM" else "matrix_store")
@@ -283,10 +289,11 @@ def mix(instructions):
 def hottest(function):
     """(the hottest loop or None, all loops). The hottest is the innermost loop with most products of tensor
     cores; without any, the one with most multiply-adds, then with most memory instructions; of equal ones the
-    longest. A loop inside that only waits, for an mbarrier, does not count: of the loops with products it is the
-    innermost of those."""
+    longest. A loop inside that only waits, for an mbarrier, does not count: of the loops with products it is
+    the innermost of those."""
     def names(loop):
-        return [function.instructions[index].name for index in loop.body if not never(function.instructions[index])]
+        return [function.instructions[index].name for index in loop.body
+                if not never(function.instructions[index])]
 
     def count(loop, kinds):
         return sum(name in kinds for name in names(loop))
@@ -301,25 +308,28 @@ def hottest(function):
 
 def copy_loop(function, all_loops):
     """The number of instructions of the loop that issues tensor copies, or None: of the longest, if there are
-    several. One thread issues the copies of a k-tile, in less time than the tensor cores need for its products. Code
-    out of line, such as a wait, counts."""
+    several. One thread issues the copies of a k-tile, in less time than the tensor cores need for its
+    products. Code out of line, such as a wait, counts."""
     def length(loop):
         return sum(not never(function.instructions[index]) for index in loop.body)
 
-    with_copies = [loop for loop in all_loops if any(function.instructions[index].name == "UTMALDG" for index in loop.body)]
+    with_copies = [loop for loop in all_loops
+                   if any(function.instructions[index].name == "UTMALDG" for index in loop.body)]
     return max((length(loop) for loop in innermost(with_copies)), default=None)
 
 
 def describe(function):
     """The report's description of a kernel's code."""
     code = function.instructions
-    end = next((index for index in range(len(code) - 1, -1, -1) if code[index].name not in ("NOP", "BRA")), 0) + 1
+    end = next((index for index in range(len(code) - 1, -1, -1) if code[index].name not in ("NOP", "BRA")),
+               0) + 1
     loop, all_loops = hottest(function)
     body = sorted(loop.body) if loop else range(end)
     result = {"instructions": end, "loops": len(all_loops), "hot": "loop" if loop else "all",
               "mix": mix([code[index] for index in body])}
     # The surrounding loop, such as the copies and barriers of a k-tile whose products form an inner loop.
-    around = min((other for other in all_loops if loop and loop.body < other.body), key=lambda other: len(other.body), default=None)
+    around = min((other for other in all_loops if loop and loop.body < other.body),
+                 key=lambda other: len(other.body), default=None)
     if copies := copy_loop(function, all_loops):
         result["copy_loop"] = copies
     if around:

@@ -32,7 +32,8 @@ refused("rondo has no component 'kernel', must be one of kernels, collectives, n
 # headers must not depend on it.
 if(CPU STREQUAL "x86-64")
   file(GLOB_RECURSE headers RELATIVE ${FOLDER}/prefix/include ${FOLDER}/prefix/include/rondo/*)
-  file(GLOB_RECURSE of_executor RELATIVE ${FOLDER}/prefix/include/rondo-simt ${FOLDER}/prefix/include/rondo-simt/*.h*)
+  file(GLOB_RECURSE of_executor RELATIVE ${FOLDER}/prefix/include/rondo-simt
+    ${FOLDER}/prefix/include/rondo-simt/*.h*)
   set(text "")
   foreach(header ${headers} ${of_executor})
     string(APPEND text "#include <${header}>\n")

@@ -29,18 +29,21 @@ def uses_wgmma(source):
 
 def faults(source):
     with tempfile.TemporaryDirectory() as folder:
-        result = subprocess.run([NVCC, "-std=c++20", "-O3", "-DNDEBUG", "-arch=sm_90a", "--extended-lambda", "-cubin",
-                                 "-Xptxas=-v,-warn-spills", *[f"-I{folder}" for folder in INCLUDES], str(source), "-o",
-                                 str(Path(folder) / "kernels.cubin")], capture_output=True, text=True)
+        result = subprocess.run([NVCC, "-std=c++20", "-O3", "-DNDEBUG", "-arch=sm_90a", "--extended-lambda",
+                                 "-cubin", "-Xptxas=-v,-warn-spills", *[f"-I{folder}" for folder in INCLUDES],
+                                 str(source), "-o", str(Path(folder) / "kernels.cubin")],
+                                capture_output=True, text=True)
     text = result.stdout + result.stderr
     if result.returncode != 0:
         return [text]
     if "Compiling entry function" not in text:
         return ["ptxas does not say what it compiles"]
-    return [line for line in text.splitlines() if re.search(r"C75\d\d|serialized|Registers are spilled", line)]
+    return [line for line in text.splitlines()
+            if re.search(r"C75\d\d|serialized|Registers are spilled", line)]
 
 
-sources = {folder: [source for source in sorted((KERNELS / folder).glob("*.cu")) if uses_wgmma(source)] for folder in FOLDERS}
+sources = {folder: [source for source in sorted((KERNELS / folder).glob("*.cu")) if uses_wgmma(source)]
+           for folder in FOLDERS}
 for folder, least in (("gemm", 5), ("conv/implicit_gemm", 3)):
     if len(sources[folder]) < least:
         sys.exit(f"only {[source.name for source in sources[folder]]} of {folder} use wgmma")

@@ -3,9 +3,9 @@
     wrappers.py NVCC INCLUDE_FOLDER
 
 For kernels/core/ptx/NAME.cuh, NAME.cu has a kernel for each wrapper, and NAME.ptx has the instruction that
-nvcc must emit for it. A line "# architecture: compute_90a" in NAME.ptx selects the architecture; the default is
-compute_80. Registers are traced back to the kernel's parameters, because the compiler may choose
-any registers.
+nvcc must emit for it. A line "# architecture: compute_90a" in NAME.ptx selects the architecture; the default
+is compute_80. Registers are traced back to the kernel's parameters, because the compiler may choose any
+registers.
 """
 
 import re
@@ -51,7 +51,8 @@ def value_of(operand, definitions, names):
         return ("not " if kind == "eq" else "") + values[0]
     if name == "selp":
         yes, no, condition = values
-        return f"{condition[4:]} ? {no} : {yes}" if condition.startswith("not ") else f"{condition} ? {yes} : {no}"
+        return (f"{condition[4:]} ? {no} : {yes}" if condition.startswith("not ")
+                else f"{condition} ? {yes} : {no}")
     return f"{opcode}({', '.join(values)})"
 
 
@@ -82,13 +83,15 @@ def instructions(ptx, source):
             if match := re.match(r"st\.global\S* \[(%rd\d+)(?:\+(\d+))?\], (%[a-z]+\d+)$", statement):
                 pointer, offset, register = match.groups()  # a result of the assembly, of 4 bytes
                 element = int(offset or 0) // 4
-                definitions.setdefault(register, ("result", [f"{value_of(pointer, definitions, names)}[{element}]"]))
+                definitions.setdefault(
+                    register, ("result", [f"{value_of(pointer, definitions, names)}[{element}]"]))
             if match := re.match(r"(\S+) (%[a-z]+\d+), (.*)", statement):
                 opcode, register, operands = match.groups()
                 definitions[register] = (opcode, operands.split(", "))
         assembly = [part for block in ASSEMBLY.findall(body) for part in statements(block) if part]
         found[kernel] = abbreviated("; ".join(
-            REGISTER.sub(lambda register: value_of(register.group(), definitions, names), part) for part in assembly))
+            REGISTER.sub(lambda register: value_of(register.group(), definitions, names), part)
+            for part in assembly))
     return found
 
 
@@ -101,19 +104,22 @@ def compiled(source, architecture):
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "wrappers.ptx"
         subprocess.run([NVCC, "-std=c++20", "-O3", f"-arch={architecture}", "-Werror=all-warnings",
-                        "-allow-unsupported-compiler", f"-I{INCLUDE}", "-ptx", str(source), "-o", str(made)], check=True)
+                        "-allow-unsupported-compiler", f"-I{INCLUDE}", "-ptx", str(source), "-o", str(made)],
+                       check=True)
         return made.read_text()
 
 
 def expected(golden):
     lines = [line for line in golden.read_text().splitlines() if line and not line.startswith("#")]
-    return {name.strip(): abbreviated(instruction.strip()) for name, instruction in (line.split(":", 1) for line in lines)}
+    return {name.strip(): abbreviated(instruction.strip())
+            for name, instruction in (line.split(":", 1) for line in lines)}
 
 
 def wrappers_of(header):
     """The names of a header's functions that contain inline assembly."""
     functions = re.split(r"\b__device__\b", re.sub(r"//.*", "", header.read_text()))[1:]
-    return [re.search(r"(\w+)\(", function).group(1) for function in functions if re.search(r"\basm\b|_ASM\(", function)]
+    return [re.search(r"(\w+)\(", function).group(1) for function in functions
+            if re.search(r"\basm\b|_ASM\(", function)]
 
 
 class Wrappers(unittest.TestCase):
@@ -123,7 +129,8 @@ class Wrappers(unittest.TestCase):
         for golden in sorted(HERE.glob("*.ptx")):
             with self.subTest(golden.name):
                 source = golden.with_suffix(".cu")
-                self.assertEqual(instructions(compiled(source, architecture(golden)), source.read_text()), expected(golden))
+                self.assertEqual(instructions(compiled(source, architecture(golden)), source.read_text()),
+                                 expected(golden))
 
     def test_none_is_left_out(self):
         for header in sorted(WRAPPERS.glob("*.cuh")):

@@ -28,8 +28,8 @@ namespace {
 //            the cost model of OpenXLA.
 //   h200     H200 data sheet, SXM: 4.8 TB/s. The rest is an H100.
 //   b200     Blackwell tuning guide: L2 126 MB. HGX B200 data sheet, one of eight GPUs: 7.7 TB/s, 2250
-//            TFLOP/s fp16, 1125 tf32. multiprocessors, boost_ghz: as the driver reports them. l2_gb_s: that of
-//            two H100s, because each of the two dies has an L2 cache; not measured.
+//            TFLOP/s fp16, 1125 tf32. multiprocessors, boost_ghz: as the driver reports them. l2_gb_s: that
+//            of two H100s, because each of the two dies has an L2 cache; not measured.
 //
 // graph_node_us: an estimate for an H100, used for all. bench_sm90 measures it on a GPU.
 // clang-format off
