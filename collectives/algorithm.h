@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
 
 namespace rondo {
 
@@ -21,14 +19,6 @@ inline constexpr Algorithm kAlgorithms[] = {Algorithm::ring, Algorithm::direct, 
 constexpr const char* name_of(Algorithm algorithm) {
   constexpr const char* kNames[] = {"automatic", "ring", "direct", "root", "hierarchical"};
   return kNames[static_cast<int>(algorithm)];
-}
-
-// Returns the algorithm with that name, or nullopt if there is none.
-constexpr std::optional<Algorithm> parse_algorithm(std::string_view name) {
-  for (const Algorithm algorithm :
-       {Algorithm::automatic, Algorithm::ring, Algorithm::direct, Algorithm::root, Algorithm::hierarchical})
-    if (name == name_of(algorithm)) return algorithm;
-  return std::nullopt;
 }
 
 }  // namespace rondo

@@ -23,7 +23,6 @@ constexpr const char* name_of(DType dtype) {
   return kNames[static_cast<int>(dtype)];
 }
 
-constexpr bool is_floating(DType dtype) { return dtype <= DType::float16; }
 
 // The DType of a C++ type: dtype_of<float> is DType::float32.
 template <class T>

@@ -256,12 +256,5 @@ TEST(LinkConstants, AreChecked) {
   EXPECT_EQ(check(constants).message(), "LinkConstants: slot_bytes is 15, must be at least 16");
 }
 
-TEST(Algorithms, AreFoundByTheirNames) {
-  for (const Algorithm algorithm :
-       {Algorithm::automatic, Algorithm::ring, Algorithm::direct, Algorithm::root})
-    EXPECT_EQ(parse_algorithm(name_of(algorithm)), algorithm);
-  for (const char* bad : {"", "Ring", "ring ", "tree"}) EXPECT_EQ(parse_algorithm(bad), std::nullopt) << bad;
-}
-
 }  // namespace
 }  // namespace rondo

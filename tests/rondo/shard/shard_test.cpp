@@ -234,12 +234,12 @@ TEST(ShardSvg, IsProportional) {
 TEST(Shard, RefusesBadArguments) {
   EXPECT_EQ(missing(shard_refusal(""), {"no array was named", "--array batch", "--shape"}), "");
   EXPECT_EQ(shard_refusal("--array weights"),
-            "--array is 'weights', must be one of: batch, parameters, optimizer");
+            "--array is 'weights', must be batch, parameters or optimizer");
   EXPECT_EQ(shard_refusal("--array batch --mode split"),
-            "--mode is 'split', must be one of: single, sharded, replicated");
+            "--mode is 'split', must be single, sharded or replicated");
   EXPECT_EQ(missing(shard_refusal("--array batch --model alexnet"), {"'alexnet'", "lenet, resnet18, mlp"}),
             "");
-  EXPECT_EQ(missing(shard_refusal("--array optimizer --optimizer lamb"), {"'lamb'", "sgd, adam"}), "");
+  EXPECT_EQ(missing(shard_refusal("--array optimizer --optimizer lamb"), {"'lamb'", "sgd or adam"}), "");
   for (const char* bad : {"0", "65", "two"})
     EXPECT_EQ(
         missing(shard_refusal(concat("--array batch --devices ", bad)), {concat("'", bad, "'"), "1 to 64"}),

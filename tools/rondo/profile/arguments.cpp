@@ -3,29 +3,11 @@
 #include <rondo/tools/rondo/support/option_readers.h>
 
 #include <algorithm>
-#include <map>
 
 namespace rondo::program {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 31;
-
-template <class Value>
-Value read_choice(const std::string& option, const std::string& text,
-                  const std::map<std::string, Value>& names) {
-  const auto found = names.find(text);
-  if (found != names.end()) return found->second;
-  std::string list;
-  for (const auto& [name, value] : names) list += (list.empty() ? "" : ", ") + name;
-  throw Error(bad_argument(option, " is '", text, "', must be one of: ", list));
-}
-
-std::string read_word(const std::string& option, const std::string& text,
-                      const std::vector<std::string>& words) {
-  std::map<std::string, std::string> names;
-  for (const std::string& word : words) names[word] = word;
-  return read_choice(option, text, names);
-}
 
 // The place of an access, "gemm.cu:23" or longer.
 std::string read_line(const std::string& option, const std::string& text) {
@@ -170,11 +152,8 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
              [&](const std::string& s) { to.devices = read_integer<int>("--devices", s, 2, 64); });
   add_size(reduce, "--bytes", "Bytes per rank", to.bytes, 2);
   add_type(reduce, kTypeOfElements, to);
-  reduce.add("--algorithm", "NAME", "ring, direct or root [ring]", [&](const std::string& s) {
-    to.all_reduce = read_choice<Algorithm>(
-        "--algorithm", s,
-        {{"ring", Algorithm::ring}, {"direct", Algorithm::direct}, {"root", Algorithm::root}});
-  });
+  reduce.add("--algorithm", "NAME", "ring, direct or root [ring]",
+             [&](const std::string& s) { to.all_reduce = read_name("--algorithm", s, kAlgorithms); });
 
   const Command train = add("train", "The kernels of one training step", ProfiledWork::train);
   train

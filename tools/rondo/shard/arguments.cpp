@@ -1,6 +1,6 @@
 #include <rondo/nn/models/models.h>
-#include <rondo/tools/rondo/support/option_readers.h>
 #include <rondo/tools/rondo/shard/arguments.h>
+#include <rondo/tools/rondo/support/option_readers.h>
 
 #include <algorithm>
 
@@ -11,22 +11,6 @@ constexpr int kMostDevices = 64;
 constexpr int64_t kMostRows = 1'000'000'000;  // rows x columns of floats stay below 2^63 bytes
 constexpr ShardArray kArrays[] = {ShardArray::batch, ShardArray::parameters, ShardArray::optimizer};
 constexpr ShardMode kModes[] = {ShardMode::single, ShardMode::sharded, ShardMode::replicated};
-
-// Returns the entry of `list` with the name `text`.
-template <class List>
-auto by_name(const std::string& option, const std::string& text, const List& list) {
-  std::string names;
-  for (const auto& entry : list) {
-    if (text == name_of(entry)) return entry;
-    names += (names.empty() ? "" : ", ") + std::string(name_of(entry));
-  }
-  throw Error(bad_argument(option, " is '", text, "', must be one of: ", names));
-}
-
-std::string read_optimizer(const std::string& text) {
-  if (text == "sgd" || text == "adam") return text;
-  throw Error(bad_argument("--optimizer is '", text, "', must be one of: sgd, adam"));
-}
 
 }  // namespace
 
@@ -100,12 +84,14 @@ void check(const ShardArguments& arguments) {
 Command add_shard(const Command& app, ShardArguments& to) {
   const Command shard = app.add_command("shard", "Show how an array is distributed over the devices");
   const Option array = shard.add("--array", "NAME", "Array of a training run: batch, parameters or optimizer",
-                                 [&](const std::string& s) { to.array = by_name("--array", s, kArrays); });
+                                 [&](const std::string& s) { to.array = read_name("--array", s, kArrays); });
   shard.add("--model", "MODEL", "lenet, resnet18 or mlp [lenet]", [&](const std::string& s) { to.model = s; })
       .needs(array);
   shard
       .add("--optimizer", "NAME", "sgd or adam [adam]",
-           [&](const std::string& s) { to.optimizer = read_optimizer(s); })
+           [&](const std::string& s) {
+             to.optimizer = read_word("--optimizer", s, {"sgd", "adam"});
+           })
       .needs(array);
   shard
       .add("--devices", "N", "Number of devices [2]",
@@ -117,7 +103,7 @@ Command add_shard(const Command& app, ShardArguments& to) {
       .needs(array);
   shard
       .add("--mode", "MODE", "single, sharded or replicated [sharded]",
-           [&](const std::string& s) { to.mode = by_name("--mode", s, kModes); })
+           [&](const std::string& s) { to.mode = read_name("--mode", s, kModes); })
       .needs(array);
   const Option shape = shard.add("--shape", "RxC", "Any array: its rows and columns, such as 8192x1024",
                                  [&](const std::string& s) { to.shape = parse_shape(s); });

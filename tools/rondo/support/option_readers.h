@@ -7,8 +7,10 @@
 #include <rondo/nn/io/parse.h>
 #include <rondo/tools/rondo/support/command.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rondo::program {
 
@@ -35,14 +37,6 @@ inline std::string read_path(const std::string& option, const std::string& text)
   throw Error(bad_argument(option, " is empty, must be a path"));
 }
 
-inline Algorithm read_algorithm(const std::string& text) {
-  if (text == name_of(Algorithm::automatic)) return Algorithm::automatic;
-  for (const Algorithm algorithm : kAlgorithms) {
-    if (text == name_of(algorithm)) return algorithm;
-  }
-  throw Error(bad_argument("--algorithm is '", text, "', must be automatic, ring, direct or root"));
-}
-
 inline int read_group(const std::string& text) { return read_integer<int>("--group", text, 1, 64); }
 
 // Seconds.
@@ -51,15 +45,29 @@ inline int read_timeout(const std::string& option, const std::string& text) {
   return read_integer<int>(option, text, 1, kMost);
 }
 
-// Reads the name of an enum value. The values count from 0.
-template <class Enum, size_t n>
-Enum read_name(const std::string& option, const std::string& text, const Enum (&values)[n]) {
+// Reads one of the words.
+inline std::string read_word(const std::string& option, const std::string& text,
+                             const std::vector<std::string>& words) {
   std::string names;
-  for (size_t i = 0; i < n; ++i) {
-    if (text == name_of(values[i])) return values[i];
-    names += (i == 0 ? "" : i + 1 == n ? " or " : ", ") + std::string(name_of(values[i]));
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (text == words[i]) return text;
+    names += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
   }
   throw Error(bad_argument(option, " is '", text, "', must be ", names));
+}
+
+// Reads the name of one of the values.
+template <class Value, size_t n>
+Value read_name(const std::string& option, const std::string& text, const Value (&values)[n]) {
+  std::vector<std::string> names;
+  for (const Value value : values) names.emplace_back(name_of(value));
+  const std::string name = read_word(option, text, names);
+  return values[std::ranges::find(names, name) - names.begin()];
+}
+
+inline Algorithm read_algorithm(const std::string& text) {
+  return read_name("--algorithm", text,
+                   {Algorithm::automatic, Algorithm::ring, Algorithm::direct, Algorithm::root});
 }
 
 }  // namespace rondo::program
