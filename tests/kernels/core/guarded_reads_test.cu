@@ -124,7 +124,9 @@ TYPED_TEST(GuardedReadsDeathTest, DetectsCopiesAndFills) {
   std::vector<TypeParam> host(6);
   EXPECT_DEATH(cudaMemcpy(host.data(), from.data(), bytes, cudaMemcpyDeviceToHost), "use-after-poison");
   EXPECT_DEATH(cudaMemcpy(to.data(), host.data(), bytes, cudaMemcpyHostToDevice), "use-after-poison");
-  EXPECT_DEATH(cudaMemcpy(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice), "use-after-poison");
+  EXPECT_DEATH(
+      (cudaMemcpy(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice), cudaDeviceSynchronize()),
+      "use-after-poison");
   EXPECT_DEATH((cudaMemset(to.data(), 0, bytes), cudaDeviceSynchronize()), "use-after-poison");
 }
 
