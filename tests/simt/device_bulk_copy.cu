@@ -305,7 +305,8 @@ TEST(BulkCopy, WrongExpectedBytesAreNamed) {
     EXPECT_EQ(loaded_with(64).error, cudaSuccess);
     expect_fault(loaded_with(96),
                  {"Threads 0-31 wait for the mbarrier at byte 0 of shared memory (parity 0, 0 of 1 arrivals "
-                  "and 32 bytes are missing)"});
+                  "and 32 bytes are missing)",
+                  line(kLoadLine + 2)});
     expect_fault(loaded_with(48), {"0 of 1 arrivals are missing and 16 bytes more than expected were copied",
                                    line(kLoadLine + 2)});
   }
