@@ -203,6 +203,17 @@ TEST_F(CommandTrain, ResNetTrainsWithTensorCores) {
   }
 }
 
+TEST_F(CommandTrain, ResNetWithTensorCoresResumesBitForBit) {
+  if (!check_math("tf32", Math::tf32).ok()) GTEST_SKIP() << "the device has no such tensor cores";
+  const std::string whole = results_ / "whole", part = results_ / "part";
+  const std::string training = resnet("--limit 1 --batch 1 --precision bf16 --devices " + devices(1));
+  ASSERT_EQ(run_line(training + " --epochs 2 --save " + whole).code, 0);
+  ASSERT_EQ(run_line(training + " --epochs 1 --save " + part).code, 0);
+  EXPECT_FALSE(read_text(part) == read_text(whole));
+  ASSERT_EQ(run_line(training + " --epochs 2 --resume " + part + " --save " + part).code, 0);
+  EXPECT_TRUE(read_text(part) == read_text(whole));
+}
+
 // Every training reduces gradients in bfloat16, and is resumed with them.
 TEST_F(CommandTrain, GradientsAreReducedInBfloat16) {
   const std::string training = lenet("--batch 6 "), two = "--devices " + devices(2) + " --algorithm direct ",

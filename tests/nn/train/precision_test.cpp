@@ -123,7 +123,7 @@ TEST(Precision, DeviceCountInvarianceHolds) {
 TEST(Precision, ReplicasOfLeNetAndResNetStayEqual) {
   SKIP_IF_REFUSED(check_math("tf32", Math::tf32));
   for (const Arithmetic& arithmetic : kTensorCores)
-    for (const AnyModule& net : {small_lenet(), small_residual_network()}) {
+    for (const AnyModule& net : {small_lenet(16), small_residual_network(64)}) {
       std::vector<float> one;
       for (const int devices : {1, 2, 3, 4}) {
         DataParallel model(net, kNetworkInput, options_with(arithmetic, devices));
@@ -133,6 +133,21 @@ TEST(Precision, ReplicasOfLeNetAndResNetStayEqual) {
             << arithmetic.name << ", " << devices << " devices";
       }
     }
+}
+
+TEST(Precision, ReplicasOfAWideConvolutionStayEqual) {
+  SKIP_IF_REFUSED(check_math("tf32", Math::tf32));
+  for (const Arithmetic& arithmetic : kTensorCores) {
+    std::vector<float> one;
+    for (const int devices : {1, 2, 4}) {
+      DataParallel model(wide_convolution(), kWideInput, options_with(arithmetic, devices));
+      Sgd sgd(model, {.learning_rate = 0.02f});
+      model.train_step(normal_values(4 * kWideInput.size(), 1), some_labels(4, 3), sgd);
+      EXPECT_EQ(differing_values(model), 0) << arithmetic.name << ", " << devices << " devices";
+      if (devices == 1) one = parameters_of(model);
+      EXPECT_LE(test::distance(parameters_of(model), one), 1e-4) << arithmetic.name << ", " << devices;
+    }
+  }
 }
 
 TEST(Precision, ActivationsHaveTheTypeOfTheGraph) {

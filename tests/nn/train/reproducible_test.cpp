@@ -3,14 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/core/math_mode.h>
+#include <rondo/tests/support/status_checks.h>
+
 #include <array>
 #include <cstdio>
+#include <set>
 #include <string>
 
+namespace rondo {
 namespace {
 
-std::string fingerprint(const std::string& environment) {
-  FILE* pipe = popen((environment + " " LENET_FINGERPRINT).c_str(), "r");
+std::string fingerprint(const std::string& environment, const std::string& precision = "") {
+  FILE* pipe = popen((environment + " " TRAINING_FINGERPRINT " " + precision).c_str(), "r");
   if (pipe == nullptr) return "could not be started";
   std::array<char, 64> line = {};
   const bool read = std::fgets(line.data(), line.size(), pipe) != nullptr;
@@ -41,4 +46,22 @@ TEST(Reproducible, SameBitsWhenCopiesAreLate) {
   EXPECT_EQ(fingerprint("SIMT_LATE_COPIES=1"), fingerprint(""));
 }
 
+// By mma.sync and, with the properties of an H100, by wgmma.
+TEST(Reproducible, SameBitsWithTensorCores) {
+  SKIP_IF_REFUSED(check_math("tf32", Math::tf32));
+  std::set<std::string> all;
+  for (const std::string gpu : {"SIMT_GPU=a100", "SIMT_GPU=h100"})
+    for (const std::string precision : {"tf32", "bf16"}) {
+      const std::string first = fingerprint(gpu, precision);
+      ASSERT_EQ(first.size(), 17u) << first;
+      all.insert(first);
+      for (const char* setting : {"SIMT_WORKERS=1", "SIMT_WORKERS=7 SIMT_SEED=1", "SIMT_LATE_COPIES=1",
+                                  "SIMT_SEED=2 SIMT_LATE_COPIES=1"})
+        EXPECT_EQ(fingerprint(gpu + " " + setting, precision), first)
+            << gpu << " " << setting << ", " << precision;
+    }
+  EXPECT_GE(all.size(), 2u) << "the precisions have the same bits";
+}
+
 }  // namespace
+}  // namespace rondo
