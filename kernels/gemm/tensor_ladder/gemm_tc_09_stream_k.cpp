@@ -1,8 +1,8 @@
 // Idea:      stream-K. If the number of tiles is no multiple of that of blocks, some blocks are idle in the
 //            last round. So the tiles of the last full round and those after it are divided by k-tiles,
 //            evenly among the blocks (stream_k.cuh). A block that has a part of a tile writes its sums to the
-//            workspace. The last one to arrive adds the parts in the order of k, and stores the results. No
-//            block waits for another.
+//            workspace. Of the warps with the same rows of a tile, the last one to arrive adds their parts in
+//            the order of k, and stores the results. No block waits for another.
 // Builds on: gemm_tc_07_persistent. The kernel is in gemm_tc_09_stream_k.cuh, with the tiles of 07, of which
 //            this rung uses 128 x 256.
 // Limit now: the partial sums, 128 KB for each part of a tile. They pay if the tile has a long sum, and if
