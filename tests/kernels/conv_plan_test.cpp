@@ -3,7 +3,7 @@
 
 #include <rondo/kernels/conv/conv_plan.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
-#include <simt/gpus.h>
+#include <rondo/tests/kernels/reference/gpus.h>
 
 #include <algorithm>
 #include <fstream>
@@ -27,10 +27,6 @@ void add(Lines* lines, const std::string& key, const std::string& value) {
     found->second += " " + value;
 }
 
-DeviceProperties device_of(const simt::GpuProperties& gpu) {
-  return {gpu.multiprocessors, gpu.shared_block_kb * 1024, false, gpu.major == 9};
-}
-
 struct Arithmetic {
   const char* name;
   DType type;
@@ -50,10 +46,10 @@ ConvProblem problem_of(ConvOperation operation, const ConvCase& c, const Arithme
 // The plans of the GPUs that have the arithmetic: "plan: GPUs".
 std::vector<std::string> plans_of(ConvOperation operation, const ConvCase& c, const Arithmetic& arithmetic) {
   Lines gpus_of;
-  for (const simt::GpuProperties& gpu : simt::gpus()) {
-    if (10 * gpu.major + gpu.minor < arithmetic.capability) continue;
+  for (const Gpu& gpu : all_gpus()) {
+    if (gpu.capability < arithmetic.capability) continue;
     std::ostringstream plan;
-    plan << choose_conv_plan(problem_of(operation, c, arithmetic), device_of(gpu));
+    plan << choose_conv_plan(problem_of(operation, c, arithmetic), gpu.device);
     add(&gpus_of, plan.str(), gpu.name);
   }
   std::vector<std::string> plans;
@@ -62,8 +58,7 @@ std::vector<std::string> plans_of(ConvOperation operation, const ConvCase& c, co
   return plans;
 }
 
-// Every choice, for every GPU that the forecasts know, as text: a change of a choice changes a line of
-// conv_plans.txt. The test prints the text that it expects there. "all" are the GPUs that have the
+// Every choice, for every GPU of gpus.h, as text: a change of a choice changes a line of conv_plans.txt. The test prints the text that it expects there. "all" are the GPUs that have the
 // arithmetic.
 TEST(ConvPlan, Table) {
   struct Layer {
@@ -114,8 +109,8 @@ TEST(ConvPlan, ThePartsDoNotDependOnTheDevice) {
          {ConvOperation::forward, ConvOperation::data_gradient, ConvOperation::filter_gradient})
       for (const Arithmetic& arithmetic : kArithmetics) {
         const ConvProblem problem = problem_of(operation, c, arithmetic);
-        for (const simt::GpuProperties& gpu : simt::gpus())
-          EXPECT_EQ(choose_conv_plan(problem, device_of(gpu)).splits, conv_parts(problem)) << gpu.name;
+        for (const Gpu& gpu : all_gpus())
+          EXPECT_EQ(choose_conv_plan(problem, gpu.device).splits, conv_parts(problem)) << gpu.name;
       }
 }
 

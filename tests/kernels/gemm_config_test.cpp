@@ -8,8 +8,8 @@
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/tile_order.h>
 #include <rondo/kernels/runtime/platform.h>
+#include <rondo/tests/kernels/reference/gpus.h>
 #include <rondo/tests/support/status_checks.h>
-#include <simt/gpus.h>
 #include <rondo/kernels/gemm/stream_k.cuh>
 
 #include <algorithm>
@@ -165,22 +165,6 @@ GemmProblem product_of(const GemmShape& shape, DType type = DType::bfloat16) {
           type == DType::float32 ? Math::tf32 : Math::fp32,
           {Order::k_major, 4096, stride},
           {Order::k_major, 8192, stride}};
-}
-struct Gpu {
-  std::string name;
-  int capability;  // times 10
-  DeviceProperties device;
-};
-// The GPUs that the forecasts know, and one of each other compute capability that the build is for. An RTX
-// A6000 has 84 multiprocessors (GA102 white paper), an RTX 5090 170 (RTX Blackwell white paper).
-std::vector<Gpu> all_gpus() {
-  std::vector<Gpu> all = {{"rtxa6000", 86, {84, kSm86}}, {"rtx5090", 120, {170, kSm86}}};
-  for (const simt::GpuProperties& gpu : simt::gpus())
-    all.push_back({gpu.name,
-                   10 * gpu.major + gpu.minor,
-                   {gpu.multiprocessors, gpu.shared_block_kb * 1024, false, gpu.major == 9}});
-  std::ranges::stable_sort(all, {}, &Gpu::capability);
-  return all;
 }
 std::string plan_text(const GemmProblem& product, const DeviceProperties& device) {
   std::ostringstream text;
