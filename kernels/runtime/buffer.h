@@ -132,13 +132,16 @@ class Stream {
 };
 
 // An event on the device that is current at construction. An ordering event has no time stamp; a timing event
-// costs slightly more.
+// costs slightly more. A host that waits for an event may keep a core busy, except with a blocking one, which is
+// for ordering, too.
 class Event {
  public:
-  enum class Kind { ordering, timing };
+  enum class Kind { ordering, timing, blocking };
   explicit Event(Kind kind = Kind::ordering) {
-    RONDO_CUDA_THROW(
-        cudaEventCreateWithFlags(&event_, kind == Kind::timing ? cudaEventDefault : cudaEventDisableTiming));
+    const unsigned flags = kind == Kind::timing     ? cudaEventDefault
+                           : kind == Kind::ordering ? cudaEventDisableTiming
+                                                    : cudaEventDisableTiming | cudaEventBlockingSync;
+    RONDO_CUDA_THROW(cudaEventCreateWithFlags(&event_, flags));
   }
   ~Event() {
     if (event_) static_cast<void>(cudaEventDestroy(event_));

@@ -5,7 +5,7 @@ namespace rondo {
 LossProbe::LossProbe(int device, cudaStream_t stream, std::vector<const LossStats*> loss_stats, int capacity)
     : device_(device), stream_(stream), loss_stats_(std::move(loss_stats)), capacity_(capacity) {
   DeviceScope scope(device_);
-  for (int slot = 0; slot < capacity; ++slot) events_.emplace_back();
+  for (int slot = 0; slot < capacity; ++slot) events_.emplace_back(Event::Kind::blocking);
   const size_t bytes = static_cast<size_t>(capacity) * loss_stats_.size() * sizeof(LossStats);
   RONDO_CUDA_THROW(cudaMallocHost(reinterpret_cast<void**>(&pinned_), bytes));
 }

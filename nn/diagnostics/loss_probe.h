@@ -1,4 +1,4 @@
-// LossProbe: reports the progress of an epoch while the devices are ahead.
+// LossProbe: reports the progress of an epoch while the devices work on later steps.
 //
 // After each step the host enqueues a copy of the ranks' LossStats into pinned host memory, followed by an
 // event. It waits for the event of an older copy: the devices have other steps to do, and never wait for the
