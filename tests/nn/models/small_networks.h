@@ -13,8 +13,8 @@ namespace rondo::nn {
 
 constexpr Shape kNetworkInput = {9, 9, 2};
 
-// Two residual blocks, one with a projection shortcut; every kind of layer once. With 4 channels, y and dw are
-// computed by the kernels of few channels.
+// Two residual blocks, one with a projection shortcut; every kind of layer once. With 4 channels, y and dw
+// are computed by the kernels of few channels.
 inline AnyModule small_residual_network(int64_t channels = 4) {
   const Conv2d::Options same = {.padding = 1, .bias = false};
   return Sequential{
@@ -33,16 +33,16 @@ inline AnyModule small_residual_network(int64_t channels = 4) {
 }
 
 inline AnyModule small_lenet(int64_t channels = 3) {
-  return Sequential{Conv2d(channels, 3), ReLU(),         AvgPool2d(2), Conv2d(channels + 2, 2), ReLU(),
-                    Flatten(),    Dropout(0.25f), Linear(7),    ReLU(),       Linear(3)};
+  return Sequential{
+      Conv2d(channels, 3), ReLU(), AvgPool2d(2), Conv2d(channels + 2, 2), ReLU(), Flatten(), Dropout(0.25f),
+      Linear(7),           ReLU(), Linear(3)};
 }
 
-// A convolution of so many channels that its filter gradient is computed by wgmma on an H100, even for one
-// image.
-constexpr Shape kWideInput = {8, 8, 256};
-inline AnyModule wide_convolution() {
-  return Sequential{Conv2d(256, 3, {.padding = 1}), BatchNorm2d(), ReLU(), GlobalAvgPool(), Flatten(),
-                    Linear(3)};
+// Convolutions that are computed by wgmma on an H100, with two images: y of the first, and dx of the second.
+constexpr Shape kWideInput = {8, 8, 32};
+inline AnyModule wide_convolutions() {
+  return Sequential{Conv2d(4352, 1), BatchNorm2d(), ReLU(),   Conv2d(32, 1),
+                    GlobalAvgPool(), Flatten(),     Linear(3)};
 }
 
 // Values with two uses: the reshaped network input in the first block, and the input of the second block.

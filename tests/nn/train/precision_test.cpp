@@ -135,14 +135,14 @@ TEST(Precision, ReplicasOfLeNetAndResNetStayEqual) {
     }
 }
 
-TEST(Precision, ReplicasOfAWideConvolutionStayEqual) {
+TEST(Precision, ReplicasOfWideConvolutionsStayEqual) {
   SKIP_IF_REFUSED(check_math("tf32", Math::tf32));
   for (const Arithmetic& arithmetic : kTensorCores) {
     std::vector<float> one;
     for (const int devices : {1, 2, 4}) {
-      DataParallel model(wide_convolution(), kWideInput, options_with(arithmetic, devices));
+      DataParallel model(wide_convolutions(), kWideInput, options_with(arithmetic, devices));
       Sgd sgd(model, {.learning_rate = 0.02f});
-      model.train_step(normal_values(4 * kWideInput.size(), 1), some_labels(4, 3), sgd);
+      model.train_step(normal_values(8 * kWideInput.size(), 1), some_labels(8, 3), sgd);
       EXPECT_EQ(differing_values(model), 0) << arithmetic.name << ", " << devices << " devices";
       if (devices == 1) one = parameters_of(model);
       EXPECT_LE(test::distance(parameters_of(model), one), 1e-4) << arithmetic.name << ", " << devices;
