@@ -23,7 +23,6 @@ constexpr const char* name_of(DType dtype) {
   return kNames[static_cast<int>(dtype)];
 }
 
-
 // The DType of a C++ type: dtype_of<float> is DType::float32.
 template <class T>
 inline constexpr DType dtype_of = [] { static_assert(sizeof(T) == 0, "no element type"); }();

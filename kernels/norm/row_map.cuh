@@ -3,8 +3,8 @@
 //
 // Each thread processes N neighbouring columns of kRowsPerThread rows. `operation` is a functor:
 // operation.channel<N>(col) loads the constants of N columns and returns an object whose row(row) processes a
-// row; kWidest is the most columns at once. Lanes are N columns apart: if they loaded the constants one by one,
-// each load of a warp would touch up to 32 sectors.
+// row; kWidest is the most columns at once. The constants are loaded 16 bytes at a time: lanes are N columns
+// apart, so that a load of a single constant would touch up to 32 sectors.
 #pragma once
 
 #include <rondo/kernels/core/launch.cuh>
@@ -17,8 +17,8 @@ namespace rondo::norm {
 constexpr int kMapThreads = 256;
 constexpr int kRowsPerThread = 8;
 
-// factor * from[k] for N neighbouring columns, as floats. `from` must be aligned to N elements, or to 16 bytes
-// if that is less.
+// factor * from[k] for N neighbouring columns, as floats. `from` must be aligned to N elements, or to 16
+// bytes if that is less.
 template <int N>
 __device__ __forceinline__ Values<N> load_scaled(const double* from, double factor) {
   constexpr int kAtOnce = N < 2 ? N : 2;

@@ -245,33 +245,40 @@ void add_data_and_losses(std::vector<Operation>& all) {
 // A number of channels that every pack width divides, also the width of a vector register.
 constexpr int64_t kChannels = 32;
 
+template <class T>
 void add_batch_norm(std::vector<Operation>& all, int64_t rows) {
   const int64_t size = rows * kChannels;
-  const auto as_matrix = [=](float* data) {
-    return data ? matrix(data, rows, kChannels) : MatrixView<float>{};
+  const std::string suffix =
+      concat("_", rows, dtype_of<T> == DType::float32 ? "" : concat("_", name_of(dtype_of<T>)));
+  const auto as_matrix = [=](T* data) { return data ? matrix(data, rows, kChannels) : MatrixView<T>{}; };
+  const auto in = [=](Operands& o) {
+    const std::vector<float> values = exact_values(size, static_cast<uint64_t>(o.count() + 1));
+    return o.in(std::vector<T>(values.begin(), values.end()));
   };
-  all.push_back({concat("batch_norm_sums_", rows), [=](Operands& o) {
+  all.push_back({"batch_norm_sums" + suffix, [=](Operands& o) {
                    double* sums = o.out<double>(2 * kChannels);
-                   float* x = o.in(size);
+                   T* x = in(o);
                    return batch_norm_sums({sums, 2 * kChannels}, as_matrix(x),
                                           o.workspace(batch_norm_workspace_bytes(rows, kChannels)),
                                           o.stream());
                  }});
   for (const bool with_residual : {false, true})
-    all.push_back({concat("batch_norm_", rows, with_residual ? "_residual" : ""), [=](Operands& o) {
-                     float *y = o.out(size), *x = o.in(size), *mean = o.in(kChannels), *inv = o.in(kChannels),
-                           *gamma = o.in(kChannels), *beta = o.in(kChannels),
-                           *residual = with_residual ? o.in(size) : nullptr;
+    all.push_back({"batch_norm" + suffix + (with_residual ? "_residual" : ""), [=](Operands& o) {
+                     T *y = o.out<T>(size), *x = in(o);
+                     float *mean = o.in(kChannels), *inv = o.in(kChannels), *gamma = o.in(kChannels),
+                           *beta = o.in(kChannels);
+                     T* residual = with_residual ? in(o) : nullptr;
                      return batch_norm(as_matrix(y), as_matrix(x), {mean, kChannels}, {inv, kChannels},
                                        {gamma, kChannels}, {beta, kChannels}, {as_matrix(residual), true},
                                        o.stream());
                    }});
   for (const bool relu : {false, true}) {
-    all.push_back({concat("batch_norm_backward_sums_", rows, relu ? "_relu" : ""), [=](Operands& o) {
+    all.push_back({"batch_norm_backward_sums" + suffix + (relu ? "_relu" : ""), [=](Operands& o) {
                      double* sums = o.out<double>(2 * kChannels);
-                     float *dgamma = o.out(kChannels), *dbeta = o.out(kChannels), *dy = o.in(size),
-                           *x = o.in(size), *mean = o.in(kChannels), *inv = o.in(kChannels),
-                           *y = relu ? o.in(size) : nullptr;
+                     float *dgamma = o.out(kChannels), *dbeta = o.out(kChannels);
+                     T *dy = in(o), *x = in(o);
+                     float *mean = o.in(kChannels), *inv = o.in(kChannels);
+                     T* y = relu ? in(o) : nullptr;
                      return batch_norm_backward_sums(
                          {sums, 2 * kChannels}, {dgamma, kChannels}, {dbeta, kChannels}, as_matrix(dy),
                          {as_matrix(x), {mean, kChannels}, {inv, kChannels}, as_matrix(y)},
@@ -279,11 +286,12 @@ void add_batch_norm(std::vector<Operation>& all, int64_t rows) {
                    }});
     for (const bool with_residual : {false, true})
       all.push_back(
-          {concat("batch_norm_backward_", rows, relu ? "_relu" : "", with_residual ? "_residual" : ""),
+          {"batch_norm_backward" + suffix + (relu ? "_relu" : "") + (with_residual ? "_residual" : ""),
            [=](Operands& o) {
-             float *dx = o.out(size), *dr = with_residual ? o.out(size) : nullptr, *dy = o.in(size),
-                   *x = o.in(size), *mean = o.in(kChannels), *inv = o.in(kChannels),
-                   *y = relu ? o.in(size) : nullptr, *gamma = o.in(kChannels);
+             T *dx = o.out<T>(size), *dr = with_residual ? o.out<T>(size) : nullptr, *dy = in(o), *x = in(o);
+             float *mean = o.in(kChannels), *inv = o.in(kChannels);
+             T* y = relu ? in(o) : nullptr;
+             float* gamma = o.in(kChannels);
              double* sums = o.in(std::vector<double>(2 * kChannels, 0.25));
              return batch_norm_backward(as_matrix(dx), as_matrix(dr), as_matrix(dy),
                                         {as_matrix(x), {mean, kChannels}, {inv, kChannels}, as_matrix(y)},
@@ -423,7 +431,9 @@ const std::vector<Operation>& operations() {
     add_flat_operations(all);
     add_data_and_losses(all);
     add_batch_norm_statistics(all);
-    for (const int64_t rows : {40, 600}) add_batch_norm(all, rows);
+    for (const int64_t rows : {40, 600}) add_batch_norm<float>(all, rows);
+    add_batch_norm<__nv_bfloat16>(all, 40);
+    add_batch_norm<__half>(all, 40);
     add_pools(all, "2x2", {2, 2, 2, 2, 0, 0});
     add_pools(all, "3x3", {3, 3, 2, 2, 1, 1});
     add_gemms(all);
