@@ -132,8 +132,8 @@ class Stream {
 };
 
 // An event on the device that is current at construction. An ordering event has no time stamp; a timing event
-// costs slightly more. A host that waits for an event may keep a core busy, except with a blocking one, which is
-// for ordering, too.
+// costs slightly more. A host that waits for an event may keep a core busy, except with a blocking one, which
+// is for ordering, too.
 class Event {
  public:
   enum class Kind { ordering, timing, blocking };
