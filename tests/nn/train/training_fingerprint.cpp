@@ -1,6 +1,6 @@
 // Trains briefly on 3 ranks and prints a hash of the parameters, for reproducible_test.cpp. Without an
-// argument: LeNet by the lesson. With tf32 or bf16: convolutions in that precision, by wgmma if the device has
-// it.
+// argument: LeNet by the lesson. With tf32 or bf16: convolutions in that precision, by wgmma if the device
+// has it.
 
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/lenet_from_scratch.h>
