@@ -51,7 +51,8 @@ ConvPlan choose_implicit_gemm_plan(const ConvProblem& p, const DeviceProperties&
   needs.math = p.math;
   const GemmShape product = conv2d_product(p.operation, g);
   plan.tile = choose_tile(product.m, product.n, plan.splits, needs, device);
-  const bool has_wgmma = p.type != DType::float32 || p.math == Math::tf32;
+  plan.math = p.math;
+  const bool has_wgmma = p.type != DType::float32 || p.math != Math::fp32;
   if (!has_wgmma || !wgmma_conv_fits(p.operation, p.type, g, p.a, p.b)) return plan;
   plan.wgmma_tile = choose_wgmma_conv_tile(p.operation, g, plan.splits, plan.tile, device);
   if (!plan.wgmma_tile) return plan;

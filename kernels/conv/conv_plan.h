@@ -39,6 +39,7 @@ struct ConvPlan {
   int64_t splits = 1;                     // parts of the sum
   winograd::TileKind winograd_tile = {};  // of winograd
   // Of implicit_gemm:
+  Math math = Math::fp32;
   TileId tile = {};  // by multiply-adds or mma.sync; not used with a tile of wgmma
   std::optional<WgmmaConvTile> wgmma_tile = {};
   WgmmaConvPixels pixels = {};     // of wgmma
@@ -48,7 +49,7 @@ struct ConvPlan {
 std::ostream& operator<<(std::ostream& out, const ConvPlan& plan);
 
 ConvPlan choose_conv_plan(const ConvProblem& problem, const DeviceProperties& device);
-// The same, always an implicit GEMM. wgmma is for 16-bit types, and for y and dx in tf32, where
+// The same, always an implicit GEMM. wgmma is for 16-bit types, and for y and dx in tf32 and tf32x3, where
 // choose_wgmma_conv_tile() estimates the shortest time for it.
 ConvPlan choose_implicit_gemm_plan(const ConvProblem& problem, const DeviceProperties& device);
 

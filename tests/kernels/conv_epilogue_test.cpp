@@ -49,7 +49,7 @@ std::vector<Kernel> kernels_for(Math math) {
     if (tile.type == dtype_of<T> && tile.math == math && (!tile.vectors || device.vectors) &&
         shared_bytes(tile, kGatherNeeds) <= device.shared_bytes_per_block)
       kernels.push_back({tile.id, {}});
-  if (device.wgmma && (sizeof(T) == 2 || math == Math::tf32))
+  if (device.wgmma && (sizeof(T) == 2 || math != Math::fp32))
     for (const auto tile : {WgmmaConvTile::k128x256, WgmmaConvTile::k128x128, WgmmaConvTile::k128x64})
       for (const auto pixels : {WgmmaConvPixels::box, WgmmaConvPixels::im2col})
         kernels.push_back({{}, tile, pixels});
@@ -113,9 +113,9 @@ struct Operands {
     const int64_t parts = wgmma_moment_parts(g, kernel.pixels);
     GuardedBuffer<float> room(partial_moments_bytes(parts, g.k) / 4);
     if (epilogue.sums.data) of_kernel.moments = partial_moments(room.workspace(), parts, g.k);
-    RONDO_RETURN_IF_ERROR(launch_conv2d_wgmma("test", ConvOperation::forward, *kernel.wgmma, kernel.pixels,
-                                              y.data(), x.data(), filter.data(), of_kernel, g, 1, nullptr,
-                                              stream));
+    const WgmmaConvArguments<T> arguments = {y.data(), x.data(), filter.data(), of_kernel, g};
+    RONDO_RETURN_IF_ERROR(launch_conv2d_wgmma("test", c.options.math, ConvOperation::forward, *kernel.wgmma,
+                                              kernel.pixels, arguments, stream));
     if (!epilogue.sums.data) return {};
     return add_partial_moments("test", sums.data(), of_kernel.moments, parts, room.workspace(), stream);
   }
@@ -233,7 +233,7 @@ TYPED_TEST(ConvEpilogueTest, SumsOfConsecutivePixelsByWgmma) {
   c.options.math = TypeParam::kMath;
   DeviceProperties device;
   ASSERT_TRUE(ok(device_properties(&device)));
-  if (device.wgmma && (sizeof(T) == 2 || TypeParam::kMath == Math::tf32)) {
+  if (device.wgmma && (sizeof(T) == 2 || TypeParam::kMath != Math::fp32)) {
     const ConvGeometry g = geometry_of(c);
     EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::forward, g), WgmmaConvPixels::im2col);
     TileNeeds needs = kGatherNeeds;

@@ -1,6 +1,7 @@
 // The convolutions of bfloat16 and float16 against their definition in double precision, with every tile of
 // mma.sync and of wgmma: drawn shapes, with tails of 1, strides, padding and misalignment. The forward
-// convolutions and the data gradients in tf32 by wgmma. conv_tiles_test.cpp has the choice of the tiles.
+// convolutions and the data gradients in tf32 and tf32x3 by wgmma. conv_tiles_test.cpp has the choice of the
+// tiles.
 // Above 400 lines because all tiles, rows and types share one check against the reference.
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/tests/kernels/launch_names.h>
+#include <rondo/tests/kernels/product_errors.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/kernels/tf32_values.h>
 #include <rondo/tests/support/compare.h>
@@ -84,7 +86,8 @@ struct WithTile {
   }
 };
 
-// The same with a tile of wgmma. What does not fit it runs without a tile.
+// The same with a tile of wgmma; tf32x3 takes 128 x 128 for 128 x 256. What does not fit it runs without a
+// tile.
 struct WithWgmma {
   WgmmaConvTile tile;
   std::optional<WgmmaConvPixels> pixels = {};  // none: those that are chosen; also where im2col does not fit
@@ -109,8 +112,9 @@ struct WithWgmma {
       return WithTile{}.forward(c, y, x, filter, epilogue, workspace, stream);
     const ConvEpilogue<T> of_kernel = {.bias = epilogue.bias.data, .relu = epilogue.relu};
     constexpr auto kForward = ConvOperation::forward;
-    return launch_conv2d_wgmma("test", kForward, tile, pixels_of(kForward, g), y, x, filter, of_kernel, g,
-                               splits, static_cast<float*>(workspace.data), stream);
+    return launch_conv2d_wgmma<T>(
+        "test", c.options.math, kForward, tile, pixels_of(kForward, g),
+        {y, x, filter, of_kernel, g, splits, static_cast<float*>(workspace.data)}, stream);
   }
   template <class T>
   Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, Workspace workspace,
@@ -119,8 +123,9 @@ struct WithWgmma {
     if (!wgmma_conv_fits(ConvOperation::data_gradient, dtype_of<T>, g, dy, filter))
       return WithTile{}.data_gradient(c, dx, dy, filter, workspace, stream);
     constexpr auto kGradient = ConvOperation::data_gradient;
-    return launch_conv2d_wgmma("test", kGradient, tile, pixels_of(kGradient, g), dx, dy, filter,
-                               ConvEpilogue<T>{}, g, splits, static_cast<float*>(workspace.data), stream);
+    return launch_conv2d_wgmma<T>("test", c.options.math, kGradient, tile, pixels_of(kGradient, g),
+                                  {dx, dy, filter, {}, g, splits, static_cast<float*>(workspace.data)},
+                                  stream);
   }
   template <class T>
   Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
@@ -325,14 +330,24 @@ TYPED_TEST(ConvNarrowWgmma, ConsecutivePixels) {
   }
 }
 
-// The kernel rounds its operands; the sums are inexact, too.
-void check_tf32_forward(const ConvCase& c, bool fused, const WithWgmma& with, const Offsets& offsets = 0) {
+// A factor as the kernels of floats read it: in tf32 they round it, in tf32x3 they split it.
+Floats read(const ConvCase& c, const Floats& values) {
+  return c.options.math == Math::tf32 ? nearest_tf32(values) : values;
+}
+testing::AssertionResult near(const ConvCase& c, const Floats& got, const std::vector<double>& want,
+                              const std::vector<double>& magnitude, int64_t summands) {
+  if (c.options.math != Math::tf32x3) return near(got, want, magnitude, summands);
+  const double error = largest_sum_error(Math::tf32x3, true, summands);
+  return all_within(got, want, [&](size_t i) { return error * magnitude[i]; });
+}
+
+void check_float_forward(const ConvCase& c, bool fused, const WithWgmma& with, const Offsets& offsets = 0) {
   std::ostringstream name;
   PrintTo(c, &name);
   SCOPED_TRACE(concat(name.str(), ", offsets ", offsets, fused ? ", bias and ReLU" : "", ", ", with));
   const Stream stream;
   const Floats given_x = normal_values(c.x_size(), 1), given_filter = normal_values(c.filter_size(), 2),
-               x = nearest_tf32(given_x), filter = nearest_tf32(given_filter),
+               x = read(c, given_x), filter = read(c, given_filter),
                bias = fused ? normal_values(c.k, 4) : Floats();
   GuardedBuffer<float> dev_x(given_x, offsets.x), dev_filter(given_filter, offsets.filter), dev_bias(bias),
       y(c.y_size(), offsets.y);
@@ -343,13 +358,13 @@ void check_tf32_forward(const ConvCase& c, bool fused, const WithWgmma& with, co
   GuardedBuffer<float> parts(with.image_workspace<float>(ConvOperation::forward, c) / 4);
   ASSERT_TRUE(ok(with.forward<float>(c, y.data(), dev_x.data(), dev_filter.data(), epilogue,
                                      parts.workspace(), stream)));
-  EXPECT_TRUE(near(y.download(), conv2d_reference(c, x, filter, bias, fused),
+  EXPECT_TRUE(near(c, y.download(), conv2d_reference(c, x, filter, bias, fused),
                    conv2d_reference(c, magnitudes(x), magnitudes(filter), magnitudes(bias), false),
                    c.r * c.s * c.c));
 }
 
 // Without a tile: by conv2d_data_gradient(). A misaligned filter is as good as any: the kernel reads a copy.
-void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::optional<WithWgmma> with,
+void check_float_data_gradient(const ConvCase& c, int64_t filter_offset, std::optional<WithWgmma> with,
                               const Offsets& offsets = 0) {
   std::ostringstream name;
   PrintTo(c, &name);
@@ -357,7 +372,7 @@ void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::opt
                       with.value_or(WithWgmma{kWgmmaTiles[0]}), with ? "" : " if none is chosen"));
   const Stream stream;
   const Floats given_dy = normal_values(c.y_size(), 1), given_filter = normal_values(c.filter_size(), 2),
-               dy = nearest_tf32(given_dy), filter = nearest_tf32(given_filter);
+               dy = read(c, given_dy), filter = read(c, given_filter);
   GuardedBuffer<float> dev_dy(given_dy, offsets.dy), dev_filter(given_filter, filter_offset),
       dx(c.x_size(), offsets.dx);
   const ConvGeometry g = geometry_of(c);
@@ -388,22 +403,26 @@ void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::opt
     if (splits > 1) expected.emplace_back("sum_partials");
     EXPECT_EQ(launches.names, expected);
   }
-  EXPECT_TRUE(near(dx.download(), conv2d_data_gradient_reference(c, dy, filter),
+  EXPECT_TRUE(near(c, dx.download(), conv2d_data_gradient_reference(c, dy, filter),
                    conv2d_data_gradient_reference(c, magnitudes(dy), magnitudes(filter)), c.r * c.s * c.k));
 }
 
-class ConvTf32Wgmma : public testing::Test {
+class ConvFloatWgmma : public testing::TestWithParam<Math> {
  protected:
   void SetUp() override {
     DeviceProperties device;
     ASSERT_TRUE(ok(device_properties(&device)));
     if (!device.wgmma) GTEST_SKIP() << "the device has no wgmma";
   }
+  static Conv2dOptions in_math(Conv2dOptions options) {
+    options.math = GetParam();
+    return options;
+  }
   // `summed` channels are in multiples of 4, `others` are any.
   static ConvCase draw(Random& random, int64_t ConvCase::*summed, int64_t ConvCase::*others) {
     const int64_t r = 1 + random.below(4), s = 1 + random.below(4);
     ConvCase c = {1 + random.below(9), r + random.below(9), s + random.below(9), 0, 0, r, s,
-                  {.math = Math::tf32}};
+                  {.math = GetParam()}};
     c.*summed = 4 * (1 + random.below(20));
     c.*others = 1 + random.below(70);
     c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
@@ -412,59 +431,90 @@ class ConvTf32Wgmma : public testing::Test {
   }
 };
 
-TEST_F(ConvTf32Wgmma, Forward) {
+TEST_P(ConvFloatWgmma, Forward) {
   Random random(12);
   for (int i = 0; i < 24; ++i) {
     const ConvCase c = draw(random, &ConvCase::c, &ConvCase::k);
     const bool fused = random.below(2) == 0;
-    check_tf32_forward(c, fused, drawn_with(i), offsets_for_wgmma<float>(random));
+    check_float_forward(c, fused, drawn_with(i), offsets_for_wgmma<float>(random));
   }
   for (int i = 0; i < 6; ++i) {
     const WithWgmma with = drawn_with(i);
-    check_tf32_forward({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, false, with);
-    check_tf32_forward({2, 8, 8, 64, 128, 3, 3, kStrided}, true, with);
-    check_tf32_forward({1, 4, 4, 256, 320, 3, 3, kPadded}, false, with);
+    check_float_forward({2, 20, 19, 8, 16, 2, 3, in_math({.stride_h = 8, .stride_w = 7})}, false, with);
+    check_float_forward({2, 8, 8, 64, 128, 3, 3, in_math(kStrided)}, true, with);
+    check_float_forward({1, 4, 4, 256, 320, 3, 3, in_math(kPadded)}, false, with);
   }
 }
 
-TEST_F(ConvTf32Wgmma, ConsecutivePixels) {
+TEST_P(ConvFloatWgmma, ConsecutivePixels) {
   for (int i = 0; ConvCase c : kIm2colCases) {
-    c.options.math = Math::tf32;
-    check_tf32_forward(c, i % 2 == 0, {kWgmmaTiles[i % 3], kIm2colPixels});
-    check_tf32_data_gradient(c, i % 2, WithWgmma{kWgmmaTiles[i % 3], kIm2colPixels});
+    c.options.math = GetParam();
+    check_float_forward(c, i % 2 == 0, {kWgmmaTiles[i % 3], kIm2colPixels});
+    check_float_data_gradient(c, i % 2, WithWgmma{kWgmmaTiles[i % 3], kIm2colPixels});
     ++i;
   }
 }
 
-TEST_F(ConvTf32Wgmma, DataGradient) {
+TEST_P(ConvFloatWgmma, DataGradient) {
   Random random(13);
   for (int i = 0; i < 24; ++i) {
     const ConvCase c = draw(random, &ConvCase::k, &ConvCase::c);
     const int64_t filter_offset = random.below(4);
-    check_tf32_data_gradient(c, filter_offset, drawn_with(i), offsets_for_wgmma<float>(random));
+    check_float_data_gradient(c, filter_offset, drawn_with(i), offsets_for_wgmma<float>(random));
   }
-  const auto in_tf32 = [](Conv2dOptions options) {
-    options.math = Math::tf32;
-    return options;
-  };
   for (int i = 0; i < 6; ++i) {
     const WithWgmma with = drawn_with(i);
-    check_tf32_data_gradient({2, 20, 19, 8, 16, 2, 3, in_tf32({.stride_h = 8, .stride_w = 7})}, 0, with);
-    check_tf32_data_gradient({2, 8, 8, 64, 128, 3, 3, in_tf32(kStrided)}, 0, with);
-    check_tf32_data_gradient({1, 4, 4, 320, 256, 3, 3, in_tf32(kPadded)}, 0, with);
+    check_float_data_gradient({2, 20, 19, 8, 16, 2, 3, in_math({.stride_h = 8, .stride_w = 7})}, 0, with);
+    check_float_data_gradient({2, 8, 8, 64, 128, 3, 3, in_math(kStrided)}, 0, with);
+    check_float_data_gradient({1, 4, 4, 320, 256, 3, 3, in_math(kPadded)}, 0, with);
   }
   // The operation takes the kernel for a shape that fills its tiles.
-  const ConvCase large = {264, 8, 8, 256, 28, 2, 1, in_tf32({})};
+  const ConvCase large = {264, 8, 8, 256, 28, 2, 1, in_math({})};
   DeviceProperties device;
   ASSERT_TRUE(ok(device_properties(&device)));
   ASSERT_TRUE(choose_wgmma_conv_tile(ConvOperation::data_gradient, geometry_of(large), 1,
-                                     TileId::kTf32Of128x128, device));
-  check_tf32_data_gradient(large, 3, std::nullopt);
+                                     GetParam() == Math::tf32 ? TileId::kTf32Of128x128
+                                                              : TileId::kTf32x3Of128x128,
+                                     device));
+  check_float_data_gradient(large, 3, std::nullopt);
   // Its partial sums are before the copy of the filter.
-  const ConvCase divided = {20, 4, 4, 256, 512, 3, 3, in_tf32(kPadded)};
+  const ConvCase divided = {20, 4, 4, 256, 512, 3, 3, in_math(kPadded)};
   ASSERT_EQ(conv2d_splits(ConvOperation::data_gradient, geometry_of(divided)), 9);
-  check_tf32_data_gradient(divided, 0, std::nullopt);
+  check_float_data_gradient(divided, 0, std::nullopt);
 }
+
+#ifdef __SIMT__
+// wgmma and mma.sync add the same products of 8 steps of k in the same order, and on the executor both truncate
+// in the same way: with channels in multiples of 32 their k-tiles are the same.
+TEST_P(ConvFloatWgmma, HasTheBitsOfMmaSync) {
+  const TileId tile = GetParam() == Math::tf32 ? TileId::kTf32Of64x64 : TileId::kTf32x3Of64x64;
+  for (const ConvCase& c : {ConvCase{3, 9, 7, 64, 32, 3, 3, in_math(kPadded)},
+                            ConvCase{2, 8, 8, 32, 96, 3, 3, in_math(kStrided)}}) {
+    const Stream stream;
+    const GuardedBuffer<float> x(without_ties(normal_values(c.x_size(), 1))),
+        filter(without_ties(normal_values(c.filter_size(), 2))),
+        dy(without_ties(normal_values(c.y_size(), 3)));
+    const auto run = [&](const auto& with, const float* filter_of_dx) {
+      GuardedBuffer<float> y(c.y_size()), dx(c.x_size());
+      EXPECT_TRUE(ok(with.template forward<float>(c, y.data(), x.data(), filter.data(), {}, {}, stream)));
+      EXPECT_TRUE(
+          ok(with.template data_gradient<float>(c, dx.data(), dy.data(), filter_of_dx, {}, stream)));
+      return std::pair(y.download(), dx.download());
+    };
+    GuardedBuffer<float> transposed(c.filter_size());
+    ASSERT_TRUE(ok(transpose_filter(transposed.data(), filter.data(), geometry_of(c), stream)));
+    const auto [y, dx] = run(WithTile{tile}, filter.data());
+    for (const WgmmaConvTile wide : kWgmmaTiles) {
+      const auto [y_of_wgmma, dx_of_wgmma] = run(WithWgmma{wide, kBoxPixels}, transposed.data());
+      EXPECT_TRUE(all_equal_bits(y_of_wgmma, y));
+      EXPECT_TRUE(all_equal_bits(dx_of_wgmma, dx));
+    }
+  }
+}
+#endif
+
+INSTANTIATE_TEST_SUITE_P(Maths, ConvFloatWgmma, testing::Values(Math::tf32, Math::tf32x3),
+                         [](const auto& math) { return std::string(name_of(math.param)); });
 
 TYPED_TEST(ConvNarrow, EmptyBatch) {
   const ConvCase c = {0, 5, 5, 8, 8, 3, 3};

@@ -20,13 +20,25 @@ constexpr Conv2dOptions kPadded = {.pad_h = 1, .pad_w = 1},
                         kStrided = {.stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1};
 constexpr WgmmaConvPixels kBoxPixels = WgmmaConvPixels::box, kIm2colPixels = WgmmaConvPixels::im2col;
 
-// Math::tf32 takes these kernels where the estimated time is less: in the layers of ResNet-18.
-TEST(ConvTf32, WgmmaIsChosen) {
+// Math::tf32 and tf32x3 take these kernels where the estimated time is less: in the layers of ResNet-18. The
+// widest tile of tf32x3 is 128 x 128.
+TEST(ConvFloat, WgmmaIsChosen) {
+  using enum WgmmaConvTile;
+  struct Layer {
+    int64_t size, channels;
+    WgmmaConvTile tf32, tf32x3;
+  };
+  constexpr Layer kLayers[] = {{28, 64, k128x64, k128x64}, {14, 128, k128x128, k128x128},
+                               {7, 256, k128x256, k128x128}};
   const DeviceProperties h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
-  for (const auto& [size, channels] : {std::pair(28, 64), std::pair(14, 128), std::pair(7, 256)}) {
-    const ConvGeometry g = geometry_of({256, size, size, channels, channels, 3, 3, kPadded});
-    for (const ConvOperation operation : {ConvOperation::forward, ConvOperation::data_gradient})
-      EXPECT_TRUE(choose_wgmma_conv_tile(operation, g, 1, TileId::kTf32Of128x128, h100)) << size;
+  for (const Layer& layer : kLayers) {
+    const ConvGeometry g =
+        geometry_of({256, layer.size, layer.size, layer.channels, layer.channels, 3, 3, kPadded});
+    for (const ConvOperation operation : {ConvOperation::forward, ConvOperation::data_gradient}) {
+      SCOPED_TRACE(concat(layer.size, ", operation ", static_cast<int>(operation)));
+      EXPECT_EQ(choose_wgmma_conv_tile(operation, g, 1, TileId::kTf32Of128x128, h100), layer.tf32);
+      EXPECT_EQ(choose_wgmma_conv_tile(operation, g, 1, TileId::kTf32x3Of128x128, h100), layer.tf32x3);
+    }
   }
 }
 

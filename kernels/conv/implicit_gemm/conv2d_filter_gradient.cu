@@ -114,8 +114,7 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
   } else {
     bytes.forward = conv2d_partials_bytes(ConvOperation::forward, g, std::nullopt);
     bytes.data_gradient = conv2d_partials_bytes(ConvOperation::data_gradient, g, std::nullopt);
-    if (type == DType::float32 && g.images > 0 && options.math == Math::tf32)
-      bytes.data_gradient += transposed_filter_bytes(g);
+    bytes.data_gradient += transposed_filter_bytes(g, type, options.math);
   }
   bytes.forward_sums = std::max(bytes.forward, conv_sums_workspace_bytes(g, type, options.math));
   bytes.filter_gradient = parts_bytes(gradient_problem(g, options, type), std::nullopt);

@@ -49,7 +49,7 @@ Status launch_tile(const char* name, ConvOperation operation, TileId tile, Conv2
 }
 
 // `epilogue`: for y. `workspace`: the partial sums, and after them the transposed filter of a data gradient
-// in tf32. Sets `parts` to the number of parts in epilogue.moments: 0 if the kernel does not compute them.
+// of floats. Sets `parts` to the number of parts in epilogue.moments: 0 if the kernel does not compute them.
 template <ConvOperation operation, class T>
 Status implicit_gemm(const char* name, const ConvPlan& plan, Conv2dParameters<T>& p,
                      const ConvEpilogue<T>& epilogue, Workspace workspace, int64_t* parts,
@@ -73,8 +73,9 @@ Status implicit_gemm(const char* name, const ConvPlan& plan, Conv2dParameters<T>
       }
     }
     if (p.moments.values) *parts = wgmma_moment_parts(g, plan.pixels);
-    return launch_conv2d_wgmma(name, operation, *plan.wgmma_tile, plan.pixels, p.to, p.from, filter, epilogue,
-                               g, plan.splits, partials, stream);
+    return launch_conv2d_wgmma<T>(
+        name, plan.math, operation, *plan.wgmma_tile, plan.pixels,
+        {p.to, p.from, filter, epilogue, g, plan.splits, partials}, stream);
   }
   RONDO_RETURN_IF_ERROR(launch_tile(name, operation, plan.tile, p, parts, stream));
   if (plan.splits <= 1) return {};
@@ -187,10 +188,9 @@ Status data_gradient(const std::optional<ConvTile>& tile, const ImageView<T>& dx
   check.output("dx", dx);
   check.input("dy", dy);
   check.input("filter", filter);
-  const bool in_tf32 = std::is_same_v<T, float> && !tile && options.math == Math::tf32 && dx.size() > 0;
   check.workspace(workspace, winograd ? winograd::workspace_bytes(g)
                                       : conv2d_partials_bytes(ConvOperation::data_gradient, g, tile) +
-                                            (in_tf32 ? transposed_filter_bytes(g) : 0));
+                                            (tile ? 0 : transposed_filter_bytes(g, problem.type, problem.math)));
   RONDO_RETURN_IF_ERROR(check.status());
 
   ConvPlan plan;

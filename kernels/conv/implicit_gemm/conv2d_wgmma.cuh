@@ -4,12 +4,15 @@
 //   data gradient: rows = input pixels of one phase, columns = in channels, k = (tap, out channel)
 //
 // Which pixels a tile has is a policy, `Rows` (conv_rows.cuh). The filters of the data gradient are MN-major.
-// wgmma transposes those of 16 bits; tf32 needs a transposed copy (transpose_filter()).
+// wgmma transposes those of 16 bits; floats need a transposed copy (transpose_filter()).
+//
+// With the tiles of tf32x3, the pixels are A and the filter is B of ../../gemm/wgmma_tf32x3.cuh: the consumers
+// split the pixels in registers, the splitters split the filter in shared memory.
 //
 // If there are too few tiles for a GPU, each tile is computed in parts, as in conv2d_kernel.cuh: sums over a
 // range of its k-tiles, which a second pass adds (../../gemm/split_k.cuh).
 //
-// Each .cu file instantiates the kernel for one element type.
+// Each .cu file instantiates the kernel for one type and arithmetic.
 #pragma once
 
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
@@ -22,7 +25,7 @@ namespace rondo {
 // How the filters lie in global memory.
 template <class T, ConvOperation operation>
 inline constexpr Order kWgmmaFilterOrder =
-    operation == ConvOperation::forward || kRoundsToTf32<T> ? Order::k_major : Order::mn_major;
+    operation == ConvOperation::forward || std::is_same_v<T, float> ? Order::k_major : Order::mn_major;
 
 template <class T, class Rows>
 struct WgmmaConvParameters {
@@ -144,17 +147,26 @@ template <class Tile, ConvOperation operation, class Rows>
 __global__ __launch_bounds__(Tile::kThreads, 1) void conv2d_wgmma_kernel(
     const __grid_constant__ WgmmaConvParameters<typename Tile::Element, Rows> p) {
   constexpr Order kOrderB = kWgmmaFilterOrder<typename Tile::Element, operation>;
-  auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
+  auto& shared = shared_memory<SharedOf<Tile>>();
   run_warp_specialized<Tile>(
       shared, p.tiles,
       [&](int number, PipelineState<Tile::kStages>& state) {
         const ConvWork<Rows> work = conv_work<Tile, operation>(p, number);
         if (!work.empty) load_conv_tile<Tile, operation>(p, shared, state, work);
       },
+      [&](int number, PipelineState<Tile::kStages>& state) {
+        if constexpr (kSplitters<Tile> > 0) {
+          const ConvWork<Rows> work = conv_work<Tile, operation>(p, number);
+          if (!work.empty) split_b(shared, state, work.walk.length());
+        }
+      },
       [&](int number, WgmmaAccumulators<Tile>& acc, PipelineState<Tile::kStages>& state, int group) {
         const ConvWork<Rows> work = conv_work<Tile, operation>(p, number);
         if (work.empty) return;
-        consume<Tile, Order::k_major, kOrderB>(acc, shared, state, work.walk.length(), group);
+        if constexpr (kSplitters<Tile> > 0)
+          consume_split(acc, shared, state, work.walk.length(), group);
+        else
+          consume<Tile, Order::k_major, kOrderB>(acc, shared, state, work.walk.length(), group);
         store_conv_tile<Tile, operation>(p, shared, acc, work, group);
       });
 }
@@ -166,13 +178,15 @@ Status launch_conv2d_wgmma_tile(const char* name, WgmmaConvParameters<typename T
   const ConvGeometry& g = p.geometry;
   const Axes first = axes_of<operation>(g, 0);
   static_assert(Tile::kM == kRowsOfConvTile);
-  RONDO_RETURN_IF_ERROR(p.rows.make_map(&p.from, from, first, g.images, summed_channels<operation>(g)));
+  constexpr bool kRounds = Tile::kRoundsToTf32;
+  RONDO_RETURN_IF_ERROR(
+      p.rows.make_map(&p.from, from, first, g.images, summed_channels<operation>(g), kRounds));
   if constexpr (operation == ConvOperation::forward) {
-    RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, {g.c, g.r * g.s, g.k}, Tile::kN));
+    RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, {g.c, g.r * g.s, g.k}, Tile::kN, kRounds));
   } else {
     using T = typename Tile::Element;
     if constexpr (kWgmmaFilterOrder<T, operation> == Order::k_major)
-      RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, {g.k, g.r * g.s, g.c}, Tile::kN));
+      RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, {g.k, g.r * g.s, g.c}, Tile::kN, kRounds));
     else
       RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, {g.c, g.r * g.s, g.k}, kChannelsPerLine<T>));
   }
@@ -180,6 +194,7 @@ Status launch_conv2d_wgmma_tile(const char* name, WgmmaConvParameters<typename T
                 of_phase = p.rows.tiles() * tiles_n, of_part = of_phase * phases_of<operation>(g);
   LaunchShape shape;
   RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(name, &shape, of_part * p.parts));
+  shape.shared_bytes = sizeof(SharedOf<Tile>);
   p.first_axes = first;
   p.tiles = static_cast<int>(of_part * p.parts);
   p.by_tiles_n = Divisor(static_cast<int>(tiles_n));
@@ -188,42 +203,52 @@ Status launch_conv2d_wgmma_tile(const char* name, WgmmaConvParameters<typename T
   return launch(name, shape, stream, conv2d_wgmma_kernel<Tile, operation, Rows>, p);
 }
 
-template <class Rows, class T>
-Status launch_conv2d_wgmma_rows(const char* name, ConvOperation operation, WgmmaConvTile tile, T* to,
-                                const T* from, const T* filter, const ConvEpilogue<T>& epilogue,
-                                const ConvGeometry& g, int64_t splits, float* workspace,
-                                cudaStream_t stream) {
-  const GemmShape product = conv2d_product(operation, g);
-  const Epilogue of_results = tile_epilogue<4>(epilogue, to, product.n);
+template <Math math, class Rows, class T>
+Status launch_conv2d_wgmma_rows(const char* name, ConvOperation operation, WgmmaConvTile tile,
+                                const WgmmaConvArguments<T>& a, cudaStream_t stream) {
+  const GemmShape product = conv2d_product(operation, a.geometry);
+  const Epilogue of_results = tile_epilogue<4>(a.epilogue, a.to, product.n);
   WgmmaConvParameters<T, Rows> p = {};
-  p.geometry = g;
-  p.to = to;
-  p.parts = static_cast<int>(splits);
-  if (splits > 1) {
-    p.partials = {workspace, product.m, product.n, splits};
+  p.geometry = a.geometry;
+  p.to = a.to;
+  p.parts = static_cast<int>(a.splits);
+  if (a.splits > 1) {
+    p.partials = {a.workspace, product.m, product.n, a.splits};
     p.epilogue = {.aligned = true};
   } else {
-    p.moments = epilogue.moments;
+    p.moments = a.epilogue.moments;
     p.epilogue = of_results;
   }
-  RONDO_RETURN_IF_ERROR(with_wgmma_conv_tile<T>(tile, [&]<class Tile>() {
+  const auto run = [&]<class Tile>() {
     return operation == ConvOperation::forward
-               ? launch_conv2d_wgmma_tile<Tile, ConvOperation::forward>(name, p, from, filter, stream)
-               : launch_conv2d_wgmma_tile<Tile, ConvOperation::data_gradient>(name, p, from, filter, stream);
-  }));
-  return splits > 1 ? sum_partials(p.partials, to, product.n, 1, of_results, stream) : Status();
+               ? launch_conv2d_wgmma_tile<Tile, ConvOperation::forward>(name, p, a.from, a.filter, stream)
+               : launch_conv2d_wgmma_tile<Tile, ConvOperation::data_gradient>(name, p, a.from, a.filter,
+                                                                              stream);
+  };
+  const Status launched = with_wgmma_conv_tile<T, math>(tile, run);
+  RONDO_RETURN_IF_ERROR(launched);
+  return a.splits > 1 ? sum_partials(p.partials, a.to, product.n, 1, of_results, stream) : Status();
 }
 
-template <class T>
-Status launch_conv2d_wgmma(const char* name, ConvOperation operation, WgmmaConvTile tile,
-                           WgmmaConvPixels pixels, T* to, const T* from, const T* filter,
-                           const ConvEpilogue<T>& epilogue, const ConvGeometry& g, int64_t splits,
-                           float* workspace, cudaStream_t stream) {
+template <Math math, class T>
+Status launch_conv2d_wgmma_in(const char* name, ConvOperation operation, WgmmaConvTile tile,
+                              WgmmaConvPixels pixels, const WgmmaConvArguments<T>& a, cudaStream_t stream) {
   return pixels == WgmmaConvPixels::im2col
-             ? launch_conv2d_wgmma_rows<Im2colRows>(name, operation, tile, to, from, filter, epilogue, g,
-                                                    splits, workspace, stream)
-             : launch_conv2d_wgmma_rows<BoxRows>(name, operation, tile, to, from, filter, epilogue, g, splits,
-                                                 workspace, stream);
+             ? launch_conv2d_wgmma_rows<math, Im2colRows>(name, operation, tile, a, stream)
+             : launch_conv2d_wgmma_rows<math, BoxRows>(name, operation, tile, a, stream);
+}
+
+// A file of its own instantiates the kernels of tf32x3.
+Status launch_conv2d_wgmma_tf32x3(const char* name, ConvOperation operation, WgmmaConvTile tile,
+                                  WgmmaConvPixels pixels, const WgmmaConvArguments<float>& a,
+                                  cudaStream_t stream);
+
+template <class T>
+Status launch_conv2d_wgmma(const char* name, Math math, ConvOperation operation, WgmmaConvTile tile,
+                           WgmmaConvPixels pixels, const WgmmaConvArguments<T>& a, cudaStream_t stream) {
+  if constexpr (std::is_same_v<T, float>)
+    if (math == Math::tf32x3) return launch_conv2d_wgmma_tf32x3(name, operation, tile, pixels, a, stream);
+  return launch_conv2d_wgmma_in<Math::tf32>(name, operation, tile, pixels, a, stream);
 }
 
 }  // namespace rondo

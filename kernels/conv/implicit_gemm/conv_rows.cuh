@@ -1,7 +1,7 @@
 // Which pixels the rows of a tile of conv2d_wgmma.cuh are, and the copy of them for a tap: a policy of the
 // kernel. Each has
 //
-//   make_map(map, data, axes, images, channels)
+//   make_map(map, data, axes, images, channels, round_to_tf32)
 //                                       the tensor map of the source; axes: of the first phase (taps.cuh)
 //   tiles()                             the number of tiles of each phase; after make_map()
 //   origin(tile)                        where a tile begins
@@ -59,11 +59,12 @@ struct BoxRows {
            j * axes.w.to_step;
   }
   template <class T>
-  Status make_map(CUtensorMap* map, const T* data, const Axes& axes, int images, int channels) {
+  Status make_map(CUtensorMap* map, const T* data, const Axes& axes, int images, int channels,
+                  bool round_to_tf32) {
     grid = {choose_pixel_box(kRowsOfConvTile, axes.w.rows, axes.h.rows, images), axes.w.rows, axes.h.rows,
             images};
     return make_image_map(map, data, images, axes.h.size, axes.w.size, channels, grid.box, axes.h.from_step,
-                          axes.w.from_step);
+                          axes.w.from_step, round_to_tf32);
   }
 };
 
@@ -87,9 +88,10 @@ struct Im2colRows {
     return number < numbers.count ? number : -1;
   }
   template <class T>
-  Status make_map(CUtensorMap* map, const T* data, const Axes& axes, int images, int channels) {
+  Status make_map(CUtensorMap* map, const T* data, const Axes& axes, int images, int channels,
+                  bool round_to_tf32) {
     numbers = PixelNumbers(axes, images);
-    return make_im2col_map(map, data, axes, images, channels, kRowsOfConvTile);
+    return make_im2col_map(map, data, axes, images, channels, kRowsOfConvTile, round_to_tf32);
   }
 };
 

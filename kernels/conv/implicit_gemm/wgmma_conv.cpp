@@ -18,8 +18,9 @@ constexpr int kLineBytes = 128;  // of k, in the k-tiles of all kernels by tenso
 struct TileFactsOfConv {
   int n;
   double efficiency;  // those of wgmma_tile_infos(); that of 64 columns is an estimate in the same way
+  bool tf32x3;        // whether there is a kernel for it
 };
-constexpr TileFactsOfConv kTiles[] = {{256, 1}, {128, 0.85}, {64, 0.6}};
+constexpr TileFactsOfConv kTiles[] = {{256, 1, false}, {128, 0.85, true}, {64, 0.6, true}};
 
 int64_t count_phases(ConvOperation operation, const ConvGeometry& g) {
   return operation == ConvOperation::data_gradient ? phases_of<ConvOperation::data_gradient>(g) : 1;
@@ -130,7 +131,8 @@ int64_t wgmma_moment_parts(const ConvGeometry& g, WgmmaConvPixels pixels) {
   return wgmma_conv_row_count(ConvOperation::forward, g, pixels) / 16;
 }
 
-int64_t transposed_filter_bytes(const ConvGeometry& g) {
+int64_t transposed_filter_bytes(const ConvGeometry& g, DType type, Math math) {
+  if (type != DType::float32 || math == Math::fp32) return 0;
   if (!wgmma_conv_fits(ConvOperation::data_gradient, DType::float32, g, nullptr, nullptr)) return 0;
   return int64_t{g.k} * g.patch * 4;
 }
@@ -165,6 +167,7 @@ std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, con
                            ? int64_t{g.r} * g.s * ceil_div(g.c, 64) * 64
                            : wgmma_conv_row_count(operation, g, choose_wgmma_conv_pixels(operation, g));
   for (int i = 0; i < 3; ++i) {
+    if (tile.math == Math::tf32x3 && !kTiles[i].tf32x3) continue;
     const double time = steps.wgmma * estimated_time({rows, product.n, 1}, splits, kRowsOfConvTile,
                                                      kTiles[i].n, kTiles[i].efficiency, multiprocessors);
     if (!(time < least)) continue;

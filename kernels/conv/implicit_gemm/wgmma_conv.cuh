@@ -11,7 +11,7 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/kernels/conv/implicit_gemm/im2col_axis.cuh>
 #include <rondo/kernels/core/launch.cuh>
-#include <rondo/kernels/gemm/warp_specialized.cuh>
+#include <rondo/kernels/gemm/wgmma_tf32x3.cuh>
 
 #include <type_traits>
 
@@ -20,29 +20,31 @@ namespace rondo {
 template <class T>
 inline constexpr int kChannelsPerLine = kLineBytes / static_cast<int>(sizeof(T));  // in a line of a k-tile
 
-// With floats, the products are those of tf32.
-template <class T>
-inline constexpr bool kRoundsToTf32 = std::is_same_v<T, float>;
-
-// Calls run.template operator()<Tile>() with the tile for elements of T.
-template <class T, class Run>
+// Calls run.template operator()<Tile>() with the tile for elements of T; math: of floats. tf32x3 has no
+// 128 x 256 and takes 128 x 128 for it.
+template <class T, Math math = Math::tf32, class Run>
 Status with_wgmma_conv_tile(WgmmaConvTile tile, Run&& run) {
-  switch (tile) {
-    case WgmmaConvTile::k128x256:
-      return run.template operator()<WarpSpecializedTile<T, 128, 256, 2, 4>>();
-    case WgmmaConvTile::k128x128:
-      return run.template operator()<WarpSpecializedTile<T, 128, 128, 2, 6>>();
-    case WgmmaConvTile::k128x64:
-      break;
+  if constexpr (std::is_same_v<T, float> && math == Math::tf32x3) {
+    return tile == WgmmaConvTile::k128x64 ? run.template operator()<SplitTile<64, 6>>()
+                                          : run.template operator()<SplitTile<128, 4>>();
+  } else {
+    switch (tile) {
+      case WgmmaConvTile::k128x256:
+        return run.template operator()<WarpSpecializedTile<T, 128, 256, 2, 4>>();
+      case WgmmaConvTile::k128x128:
+        return run.template operator()<WarpSpecializedTile<T, 128, 128, 2, 6>>();
+      case WgmmaConvTile::k128x64:
+        break;
+    }
+    return run.template operator()<WarpSpecializedTile<T, 128, 64, 2, 8>>();
   }
-  return run.template operator()<WarpSpecializedTile<T, 128, 64, 2, 8>>();
 }
 
 // Images NHWC, in copies of a line of channels of the pixels of a box, of which neighbours are `step_w` and
 // `step_h` pixels apart.
 template <class T>
 Status make_image_map(CUtensorMap* map, const T* data, int images, int h, int w, int channels,
-                      const PixelBox& box, int step_h, int step_w) {
+                      const PixelBox& box, int step_h, int step_w, bool round_to_tf32 = false) {
   const int64_t pixel = int64_t{channels} * static_cast<int64_t>(sizeof(T));
   return make_tensor_map(map, {.data = data,
                                .dtype = dtype_of<T>,
@@ -52,14 +54,14 @@ Status make_image_map(CUtensorMap* map, const T* data, int images, int h, int w,
                                .box = {kChannelsPerLine<T>, box.w * step_w, box.h * step_h, box.images},
                                .step = {1, step_w, step_h, 1},
                                .swizzle = Swizzle::bytes128,
-                               .round_to_tf32 = kRoundsToTf32<T>});
+                               .round_to_tf32 = round_to_tf32});
 }
 
 // The same images, in copies of a line of channels of consecutive pixels: of what the rows of the axes read
 // through a tap.
 template <class T>
 Status make_im2col_map(CUtensorMap* map, const T* data, const Axes& axes, int images, int channels,
-                       int pixels) {
+                       int pixels, bool round_to_tf32 = false) {
   const int64_t pixel = int64_t{channels} * static_cast<int64_t>(sizeof(T));
   return make_im2col_map(map, {.data = data,
                                .dtype = dtype_of<T>,
@@ -72,7 +74,7 @@ Status make_im2col_map(CUtensorMap* map, const T* data, const Axes& axes, int im
                                .channels = kChannelsPerLine<T>,
                                .pixels = pixels,
                                .swizzle = Swizzle::bytes128,
-                               .round_to_tf32 = kRoundsToTf32<T>});
+                               .round_to_tf32 = round_to_tf32});
 }
 
 // Row (h, w) of the axes in an image, and its number.
@@ -110,7 +112,8 @@ struct FilterSize {
   int inner, taps, outer;
 };
 template <class T>
-Status make_filter_map(CUtensorMap* map, const T* data, const FilterSize& size, int outer_of_box) {
+Status make_filter_map(CUtensorMap* map, const T* data, const FilterSize& size, int outer_of_box,
+                       bool round_to_tf32 = false) {
   const int64_t tap = int64_t{size.inner} * static_cast<int64_t>(sizeof(T));
   return make_tensor_map(map, {.data = data,
                                .dtype = dtype_of<T>,
@@ -119,20 +122,25 @@ Status make_filter_map(CUtensorMap* map, const T* data, const FilterSize& size, 
                                .stride = {0, tap, tap * size.taps},
                                .box = {kChannelsPerLine<T>, 1, outer_of_box},
                                .swizzle = Swizzle::bytes128,
-                               .round_to_tf32 = kRoundsToTf32<T>});
+                               .round_to_tf32 = round_to_tf32});
 }
 
-// The roles of a block: calls produce(number, state) for each of its tiles in one thread, and consume(number,
-// acc, state, group) in all threads of the consumer warpgroups.
-template <class Tile, class Produce, class Consume>
-__device__ __forceinline__ void run_warp_specialized(WarpSpecializedShared<Tile>& shared, int tiles,
-                                                     const Produce& produce, const Consume& consume) {
+// The roles of a block: calls produce(number, state) for each of its tiles in one thread, split(number, state)
+// in the splitters, if the tile has them, and consume(number, acc, state, group) in all threads of the consumer
+// warpgroups.
+template <class Tile, class Produce, class Split, class Consume>
+__device__ __forceinline__ void run_warp_specialized(SharedOf<Tile>& shared, int tiles,
+                                                     const Produce& produce, const Split& split,
+                                                     const Consume& consume) {
   init_ring(shared);
   PipelineState<Tile::kStages> state;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup, first = static_cast<int>(blockIdx.x),
             step = static_cast<int>(gridDim.x);
   if (warpgroup == 0) {
     ptx::warpgroup_reg_dealloc<Tile::kProducerRegisters>();
+    if constexpr (kSplitters<Tile> > 0)
+      if (threadIdx.x >= 32)
+        for (int number = first; number < tiles; number += step) split(number, state);
     if (threadIdx.x < 32 && ptx::elect_one())
       for (int number = first; number < tiles; number += step) produce(number, state);
     return;
@@ -140,6 +148,13 @@ __device__ __forceinline__ void run_warp_specialized(WarpSpecializedShared<Tile>
   ptx::warpgroup_reg_alloc<Tile::kConsumerRegisters>();
   WgmmaAccumulators<Tile> acc;
   for (int number = first; number < tiles; number += step) consume(number, acc, state, warpgroup - 1);
+}
+template <class Tile, class Produce, class Consume>
+__device__ __forceinline__ void run_warp_specialized(SharedOf<Tile>& shared, int tiles,
+                                                     const Produce& produce, const Consume& consume) {
+  static_assert(kSplitters<Tile> == 0);
+  run_warp_specialized<Tile>(
+      shared, tiles, produce, [](int, PipelineState<Tile::kStages>&) {}, consume);
 }
 
 }  // namespace rondo

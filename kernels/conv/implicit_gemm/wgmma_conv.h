@@ -1,5 +1,5 @@
 // Implicit-GEMM convolutions with wgmma (compute capability 9.0): 16-bit types for all three operations, tf32
-// for forward and data gradient. The choice of the kernel, a pure function of the shape and the device, and
+// and tf32x3 for forward and data gradient. The choice of the kernel, a pure function of the shape and the device, and
 // the launchers.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace rondo {
 
-// Tiles of 128 rows: pixels, or for the filter gradient (tap, in channel).
+// Tiles of 128 rows: pixels, or for the filter gradient (tap, in channel). tf32x3 has no 128 x 256.
 enum class WgmmaConvTile { k128x256, k128x128, k128x64 };
 inline constexpr int kRowsOfConvTile = 128;
 inline constexpr int kPixelsOfGradientStep = 64;  // a k-tile of the filter gradient
@@ -25,7 +25,7 @@ enum class WgmmaConvPixels { box, im2col };
 // Returns whether wgmma supports the operation. `a`, `b`: the operands in argument order. Requires 16-byte
 // aligned pointers and pixels, strides of at most 8, and at least one result and one term.
 //
-// tf32: no filter gradient; the data gradient reads a transposed copy of the filter, so `b` and the input
+// float32: no filter gradient; the data gradient reads a transposed copy of the filter, so `b` and the input
 // channels need no alignment.
 bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& geometry, const void* a,
                      const void* b);
@@ -43,28 +43,37 @@ int64_t wgmma_conv_row_count(ConvOperation operation, const ConvGeometry& geomet
 WgmmaConvPixels choose_wgmma_conv_pixels(ConvOperation operation, const ConvGeometry& geometry);
 
 // The tile with the shortest estimated time, as choose_gemm_plan() estimates it, times the steps of k: a
-// k-tile of wgmma has the channels of one tap, up to the next multiple of 64 (tf32: 32), one of mma.sync is
+// k-tile of wgmma has the channels of one tap, up to the next multiple of 64 (floats: 32), one of mma.sync is
 // dense. It counts the pixels that choose_wgmma_conv_pixels() takes. Returns nullopt if the mma.sync tile
-// `other` is estimated faster, or the device has no wgmma. `splits`: the parts of k.
+// `other` is estimated faster, or the device has no wgmma. `other` also tells the arithmetic. `splits`: the parts of k.
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& geometry,
                                                     int64_t splits, TileId other,
                                                     const DeviceProperties& device);
 
 // The bytes of the transposed copy of the filter, which is behind the partial sums in the workspace of the
-// data gradient in tf32. 0 for shapes that do not fit.
-int64_t transposed_filter_bytes(const ConvGeometry& geometry);
+// data gradient of floats by tensor cores. 0 in other arithmetics, and for shapes that do not fit.
+int64_t transposed_filter_bytes(const ConvGeometry& geometry, DType type, Math math);
 
 // Copies the filter KRSC to `to` as CRSK.
 Status transpose_filter(float* to, const float* filter, const ConvGeometry& geometry, cudaStream_t stream);
 
-// T: __nv_bfloat16, __half, or float for tf32. `pixels`: im2col only where it fits. `from` is x for y, and dy
-// for dx. For dx in tf32, `filter` is the transposed copy. dx has an empty epilogue. With several parts of k,
-// `splits`, `workspace` has room for them (conv2d_partials_bytes()), and epilogue.moments are not computed.
+// y from x, or dx from dy. T: __nv_bfloat16, __half or float.
 template <class T>
-Status launch_conv2d_wgmma(const char* name, ConvOperation operation, WgmmaConvTile tile,
-                           WgmmaConvPixels pixels, T* to, const T* from, const T* filter,
-                           const ConvEpilogue<T>& epilogue, const ConvGeometry& geometry, int64_t splits,
-                           float* workspace, cudaStream_t stream);
+struct WgmmaConvArguments {
+  T* to;
+  const T* from;
+  const T* filter;  // of dx and floats: the transposed copy
+  ConvEpilogue<T> epilogue = {};  // of dx: empty
+  ConvGeometry geometry;
+  int64_t splits = 1;          // parts of k
+  float* workspace = nullptr;  // of several parts (conv2d_partials_bytes()), which have no epilogue.moments
+};
+
+// `math`: of floats, tf32 or tf32x3. `pixels`: im2col only where it fits.
+template <class T>
+Status launch_conv2d_wgmma(const char* name, Math math, ConvOperation operation, WgmmaConvTile tile,
+                           WgmmaConvPixels pixels, const WgmmaConvArguments<T>& arguments,
+                           cudaStream_t stream);
 
 // Number of moment records that the forward kernel writes: one per 16 rows of its tiles.
 int64_t wgmma_moment_parts(const ConvGeometry& geometry, WgmmaConvPixels pixels);

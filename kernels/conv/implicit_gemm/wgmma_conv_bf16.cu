@@ -4,10 +4,8 @@
 
 namespace rondo {
 
-template Status launch_conv2d_wgmma(const char*, ConvOperation, WgmmaConvTile, WgmmaConvPixels,
-                                    __nv_bfloat16*, const __nv_bfloat16*, const __nv_bfloat16*,
-                                    const ConvEpilogue<__nv_bfloat16>&, const ConvGeometry&, int64_t, float*,
-                                    cudaStream_t);
+template Status launch_conv2d_wgmma(const char*, Math, ConvOperation, WgmmaConvTile, WgmmaConvPixels,
+                                    const WgmmaConvArguments<__nv_bfloat16>&, cudaStream_t);
 template Status launch_filter_gradient_wgmma(const char*, WgmmaConvTile, WgmmaConvPixels, float*,
                                              const __nv_bfloat16*, const __nv_bfloat16*, const ConvGeometry&,
                                              int64_t, float*, cudaStream_t);

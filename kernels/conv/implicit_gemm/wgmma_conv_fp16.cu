@@ -6,9 +6,8 @@
 
 namespace rondo {
 
-template Status launch_conv2d_wgmma(const char*, ConvOperation, WgmmaConvTile, WgmmaConvPixels, __half*,
-                                    const __half*, const __half*, const ConvEpilogue<__half>&,
-                                    const ConvGeometry&, int64_t, float*, cudaStream_t);
+template Status launch_conv2d_wgmma(const char*, Math, ConvOperation, WgmmaConvTile, WgmmaConvPixels,
+                                    const WgmmaConvArguments<__half>&, cudaStream_t);
 template Status launch_filter_gradient_wgmma(const char*, WgmmaConvTile, WgmmaConvPixels, float*,
                                              const __half*, const __half*, const ConvGeometry&, int64_t,
                                              float*, cudaStream_t);

@@ -3,8 +3,7 @@
 
 namespace rondo {
 
-template Status launch_conv2d_wgmma(const char*, ConvOperation, WgmmaConvTile, WgmmaConvPixels, float*,
-                                    const float*, const float*, const ConvEpilogue<float>&,
-                                    const ConvGeometry&, int64_t, float*, cudaStream_t);
+template Status launch_conv2d_wgmma(const char*, Math, ConvOperation, WgmmaConvTile, WgmmaConvPixels,
+                                    const WgmmaConvArguments<float>&, cudaStream_t);
 
 }  // namespace rondo
