@@ -146,6 +146,20 @@ std::string parts_by_wgmma(const ProfileReport& report) {
 TEST_F(TensorBudget, Tf32Convolutions) {
   EXPECT_EQ(parts_by_wgmma(profile_of_conv(DType::float32, Math::tf32, 32)), "forward data_gradient ");
 }
+// A layer with tiles of 128 x 128, of which a few blocks are observed.
+TEST_F(TensorBudget, Tf32x3ConvolutionsByWgmma) {
+  ProfileArguments arguments;
+  arguments.work = ProfiledWork::conv;
+  arguments.math = Math::tf32x3;
+  arguments.images = 64;
+  arguments.height = arguments.width = 14;
+  arguments.channels = arguments.filters = 128;
+  arguments.blocks = 4;
+  for (const char* pass : {"forward", "data_gradient"}) {
+    arguments.pass = pass;
+    EXPECT_EQ(parts_by_wgmma(run_profile(arguments)), concat(pass, " "));
+  }
+}
 
 TEST_F(TensorBudget, Float16Convolutions) {
   EXPECT_EQ(parts_by_wgmma(profile_of_conv(DType::float16, Math::fp32, 32)),
