@@ -291,6 +291,32 @@ TEST_F(Profile, ConvolutionsHaveTheCountersOfTheirPage) {
 }
 
 // kernels/reduce/README.md
+// docs/profiling.md: what cuBLAS reached on an H100 is below the bounds, and not far. Four blocks stand for all.
+TEST_F(Profile, BoundsAreAboveThePublishedSpeedOfCublas) {
+  struct Row {
+    const char* variant;
+    DType type;
+    Math math;
+    bool transpose_b;
+    double teraflops;  // of cuBLAS
+  };
+  for (const Row& row : {Row{"06_pipelined", DType::float32, Math::fp32, false, 45.7},
+                         Row{"tc_08_clusters", DType::float32, Math::tf32, true, 399},
+                         Row{"tc_08_clusters", DType::float16, Math::fp32, false, 726}}) {
+    ProfileArguments arguments;
+    arguments.m = arguments.n = arguments.k = 4096;
+    arguments.variant = row.variant;
+    arguments.type = row.type;
+    arguments.math = row.math;
+    arguments.transpose_b = row.transpose_b;
+    arguments.blocks = 4;
+    const ProfileReport report = run_profile(arguments);
+    const double at_most = 2.0 * 4096 * 4096 * 4096 / report.parts.front().min_seconds() / 1e12;
+    EXPECT_GT(row.teraflops / at_most, 0.7) << row.variant;
+    EXPECT_LT(row.teraflops / at_most, 0.9) << row.variant;
+  }
+}
+
 TEST_F(Profile, ReductionsHaveTheCountersOfTheirPage) {
   ProfileArguments arguments;
   arguments.work = ProfiledWork::batch_norm;
