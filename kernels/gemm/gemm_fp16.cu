@@ -1,29 +1,9 @@
 // gemm() of __half matrices.
 #include <rondo/kernels/gemm/gemm_narrow.cuh>
-#include <rondo/kernels/gemm/gemm_with_tile.h>
 
 namespace rondo {
 
-Status gemm(MatrixView<__half> c, MatrixView<const __half> a, MatrixView<const __half> b,
-            const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
-  return gemm_narrow("gemm", {}, c, a, b, options, workspace, stream);
-}
-
-Status gemm(MatrixView<float> c, MatrixView<const __half> a, MatrixView<const __half> b,
-            const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
-  return gemm_narrow("gemm", {}, c, a, b, options, workspace, stream);
-}
-
-Status gemm_with_tile(const char* name, TileId tile, MatrixView<__half> c, MatrixView<const __half> a,
-                      MatrixView<const __half> b, const GemmOptions& options, Workspace workspace,
-                      cudaStream_t stream) {
-  return gemm_narrow(name, tile, c, a, b, options, workspace, stream);
-}
-
-Status gemm_with_tile(const char* name, TileId tile, MatrixView<float> c, MatrixView<const __half> a,
-                      MatrixView<const __half> b, const GemmOptions& options, Workspace workspace,
-                      cudaStream_t stream) {
-  return gemm_narrow(name, tile, c, a, b, options, workspace, stream);
-}
+RONDO_GEMM(__half, __half)
+RONDO_GEMM(__half, float)
 
 }  // namespace rondo

@@ -4,19 +4,14 @@
 
 #include <rondo/kernels/gemm/gemm_config.h>
 
+#include <optional>
+
 namespace rondo {
 
-Status gemm_with_tile(const char* name, TileId tile, MatrixView<__nv_bfloat16> c,
-                      MatrixView<const __nv_bfloat16> a, MatrixView<const __nv_bfloat16> b,
-                      const GemmOptions& options, Workspace workspace, cudaStream_t stream);
-Status gemm_with_tile(const char* name, TileId tile, MatrixView<float> c, MatrixView<const __nv_bfloat16> a,
-                      MatrixView<const __nv_bfloat16> b, const GemmOptions& options, Workspace workspace,
-                      cudaStream_t stream);
-Status gemm_with_tile(const char* name, TileId tile, MatrixView<__half> c, MatrixView<const __half> a,
-                      MatrixView<const __half> b, const GemmOptions& options, Workspace workspace,
-                      cudaStream_t stream);
-Status gemm_with_tile(const char* name, TileId tile, MatrixView<float> c, MatrixView<const __half> a,
-                      MatrixView<const __half> b, const GemmOptions& options, Workspace workspace,
+// Without a tile, as gemm().
+template <class T, class C>
+Status gemm_with_tile(const char* name, std::optional<TileId> tile, MatrixView<C> c, MatrixView<const T> a,
+                      MatrixView<const T> b, const GemmOptions& options, Workspace workspace,
                       cudaStream_t stream);
 
 }  // namespace rondo
