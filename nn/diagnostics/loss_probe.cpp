@@ -28,29 +28,12 @@ bool LossProbe::enqueue_copy() {
 }
 
 LossStats LossProbe::wait_for_oldest() {
-  throw_if_error(from_cuda(cudaEventSynchronize(events_[static_cast<size_t>(oldest_ % capacity_)]),
-                           "reading the loss statistics of the epoch"));
-  return sum(oldest_++);
-}
-
-std::vector<LossStats> LossProbe::wait_for_each() {
-  RONDO_CUDA_THROW(cudaStreamSynchronize(stream_));
-  oldest_ = newest_;
-  enqueue_copy();
-  RONDO_CUDA_THROW(cudaStreamSynchronize(stream_));
-  const LossStats* seen = stats_at(oldest_++);
-  return {seen, seen + loss_stats_.size()};
-}
-
-LossStats LossProbe::wait() {
-  wait_for_each();
-  return sum(oldest_ - 1);
-}
-
-LossStats LossProbe::sum(int64_t copy) const {
+  const auto slot = static_cast<size_t>(oldest_ % capacity_);
+  throw_if_error(from_cuda(cudaEventSynchronize(events_[slot]), "reading the loss statistics of the epoch"));
+  ++oldest_;
   LossStats total;
   for (size_t rank = 0; rank < loss_stats_.size(); ++rank) {
-    const LossStats& loss_stats = stats_at(copy)[rank];
+    const LossStats& loss_stats = pinned_[slot * loss_stats_.size() + rank];
     total.loss += loss_stats.loss;
     total.correct += loss_stats.correct;
     total.rows += loss_stats.rows;

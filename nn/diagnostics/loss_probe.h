@@ -29,19 +29,9 @@ class LossProbe {
   // Waits for the oldest copy in flight, of which there must be one. Returns the sum over the ranks.
   LossStats wait_for_oldest();
 
-  // Enqueues a copy and waits for it. Returns the current statistics in rank order.
-  std::vector<LossStats> wait_for_each();
-  // The sum of wait_for_each().
-  LossStats wait();
-
   bool in_flight() const { return oldest_ < newest_; }
 
  private:
-  const LossStats* stats_at(int64_t copy) const {
-    return pinned_ + static_cast<size_t>(copy % capacity_) * loss_stats_.size();
-  }
-  LossStats sum(int64_t copy) const;
-
   int device_;
   cudaStream_t stream_;
   std::vector<const LossStats*> loss_stats_;

@@ -40,7 +40,8 @@ TEST(LossProbe, RefusesACopyBeyondItsCapacityAndLosesNone) {
   EXPECT_TRUE(probe.enqueue_copy());
   EXPECT_TRUE(probe.enqueue_copy());
   EXPECT_FALSE(probe.enqueue_copy());
-  EXPECT_EQ(probe.wait().loss, 7);
+  EXPECT_EQ(probe.wait_for_oldest().loss, 7);
+  EXPECT_EQ(probe.wait_for_oldest().loss, 7);
   EXPECT_FALSE(probe.in_flight());
   EXPECT_TRUE(probe.enqueue_copy());
 }
