@@ -12,10 +12,8 @@
 
 namespace rondo::lenet {
 
-namespace {
-
-// Places the parameters one after the other. With a null arena it only measures the size.
-Parameters place_parameters(float* arena, ArenaLayout& layout) {
+Parameters parameters_in(float* arena) {
+  ArenaLayout layout;
   const auto vector = [&](int64_t size) { return VectorView<float>{layout.place(arena, size), size}; };
   const auto filter = [&](int64_t k, int64_t side, int64_t c) {
     return FilterView<float>{layout.place(arena, k * side * side * c), k, side, side, c};
@@ -36,7 +34,8 @@ Parameters place_parameters(float* arena, ArenaLayout& layout) {
   return p;
 }
 
-Activations place_activations(float* arena, int64_t images, ArenaLayout& layout) {
+Activations activations_in(float* arena, int64_t images) {
+  ArenaLayout layout;
   const auto image = [&](int64_t side, int64_t channels) {
     return ImageView<float>{layout.place(arena, images * side * side * channels), images, side, side,
                             channels};
@@ -51,31 +50,8 @@ Activations place_activations(float* arena, int64_t images, ArenaLayout& layout)
   a.flat = matrix(a.p2.data, images, kFlat);
   a.h3 = rows(kHidden);
   a.logits = rows(kClasses);
+  a.all = {arena, layout.size()};
   return a;
-}
-
-}  // namespace
-
-int64_t parameter_arena_size() {
-  ArenaLayout layout;
-  place_parameters(nullptr, layout);
-  return layout.size();
-}
-
-Parameters parameters_in(float* arena) {
-  ArenaLayout layout;
-  return place_parameters(arena, layout);
-}
-
-int64_t activation_arena_size(int64_t images) {
-  ArenaLayout layout;
-  place_activations(nullptr, images, layout);
-  return layout.size();
-}
-
-Activations activations_in(float* arena, int64_t images) {
-  ArenaLayout layout;
-  return place_activations(arena, images, layout);
 }
 
 namespace {
@@ -137,10 +113,10 @@ Replica::Replica(int device, cudaStream_t stream, std::shared_ptr<const DeviceDa
     : device(device), stream(stream), data(std::move(data)), max_images(max_images) {
   DeviceScope scope(device);
   // The gaps between an arena's tensors take part in the all-reduce and in the update, so they must be zero.
-  parameter_arena = zeros<float>(parameter_arena_size());
-  gradient_arena = zeros<float>(parameter_arena_size());
-  value_arena = Buffer<float>(activation_arena_size(max_images));
-  value_gradient_arena = Buffer<float>(activation_arena_size(max_images));
+  parameter_arena = zeros<float>(parameters_in(nullptr).all.size);
+  gradient_arena = zeros<float>(parameter_arena.size());
+  value_arena = Buffer<float>(activations_in(nullptr, max_images).all.size);
+  value_gradient_arena = Buffer<float>(value_arena.size());
   parameters = parameters_in(parameter_arena.data());
   gradients = parameters_in(gradient_arena.data());
   labels = Buffer<int32_t>(max_images);

@@ -31,7 +31,7 @@ inline constexpr int64_t kHidden = 128;
 // The weights w and biases b of the four layers with parameters, as views into one flat arena. A second
 // Parameters with the same layout holds the gradients.
 struct Parameters {
-  VectorView<float> all;  // the arena
+  VectorView<float> all;  // the arena, including alignment gaps
 
   FilterView<float> w1;  // convolution, 20 filters of 3 x 3 x 1
   VectorView<float> b1;
@@ -43,11 +43,13 @@ struct Parameters {
   VectorView<float> b4;
 };
 
-int64_t parameter_arena_size();  // in floats, including alignment gaps
+// With a null arena only the sizes are right, also that of `all`.
 Parameters parameters_in(float* arena);
 
 // Activations of `images` images. A second Activations with the same layout holds the gradients.
 struct Activations {
+  VectorView<float> all;  // the arena
+
   ImageView<float> x;        // 28 x 28 x  1   the images
   ImageView<float> h1;       // 26 x 26 x 20   convolution 3 x 3, ReLU
   ImageView<float> p1;       // 13 x 13 x 20   average pooling 2 x 2
@@ -58,7 +60,6 @@ struct Activations {
   MatrixView<float> logits;  //    10     fully connected
 };
 
-int64_t activation_arena_size(int64_t images);
 Activations activations_in(float* arena, int64_t images);
 
 // An image tensor as a matrix: one row per image and position, one column per channel.
