@@ -80,22 +80,6 @@ float share_of_window(const PoolWindow& window) {
 constexpr AverageOver kLastAverage = AverageOver::image;
 
 template <class T>
-Status launch_avg_pool_backward(const char* operation, ImageView<T> dx, ImageView<const T> dy, const T* relu,
-                                const PoolWindow& window, AverageOver over, cudaStream_t stream) {
-  Geometry<AnyWindow> any;
-  RONDO_RETURN_IF_ERROR(check_geometry(operation, dx, dy, window, &any));
-  return with_average(over, [&](auto average) {
-    return with_geometry(any, [&](auto geometry) {
-      return with_pack_width<T>(pool_width(dx.channels, dx.data, dy.data, relu), [&](auto n) {
-        return launch(operation, shape_over(dx, n), stream,
-                      avg_pool_backward_kernel<T, n, average, decltype(geometry)>, dx.data, dy.data, relu,
-                      geometry, share_of_window(window));
-      });
-    });
-  });
-}
-
-template <class T>
 Status launch_avg_pool(ImageView<T> y, ImageView<const T> x, const PoolWindow& window, AverageOver over,
                        cudaStream_t stream) {
   ArgumentCheck check("avg_pool");
@@ -116,45 +100,46 @@ Status launch_avg_pool(ImageView<T> y, ImageView<const T> x, const PoolWindow& w
   });
 }
 
+// `x` is null, or the output of the ReLU whose gradient is fused into this pass. `name` is that of `dx`.
 template <class T>
-Status check_avg_pool_backward(ImageView<T> dx, ImageView<const T> dy, const PoolWindow& window,
-                               AverageOver over, cudaStream_t stream) {
-  ArgumentCheck check("avg_pool_backward");
-  check.output("dx", dx);
+Status launch_avg_pool_backward(const char* operation, const char* name, ImageView<T> dx,
+                                ImageView<const T> dy, const ImageView<const T>* x, const PoolWindow& window,
+                                AverageOver over, cudaStream_t stream) {
+  ArgumentCheck check(operation);
+  check.output(name, dx);
   check.input("dy", dy);
+  if (x) check.input("x", *x);
   check.enumerator("over", over, kLastAverage);
+  if (x) check.same_shape("x", *x, name, dx);
   RONDO_RETURN_IF_ERROR(check.status());
-  return launch_avg_pool_backward("avg_pool_backward", dx, dy, static_cast<const T*>(nullptr), window, over,
-                                  stream);
-}
-
-template <class T>
-Status check_avg_pool_relu_backward(ImageView<T> dz, ImageView<const T> dy, ImageView<const T> x,
-                                    const PoolWindow& window, AverageOver over, cudaStream_t stream) {
-  ArgumentCheck check("avg_pool_relu_backward");
-  check.output("dz", dz);
-  check.input("dy", dy);
-  check.input("x", x);
-  check.enumerator("over", over, kLastAverage);
-  check.same_shape("x", x, "dz", dz);
-  RONDO_RETURN_IF_ERROR(check.status());
-  return launch_avg_pool_backward("avg_pool_relu_backward", dz, dy, x.data, window, over, stream);
+  const T* relu = x ? x->data : nullptr;
+  Geometry<AnyWindow> any;
+  RONDO_RETURN_IF_ERROR(check_geometry(operation, dx, dy, window, &any));
+  return with_average(over, [&](auto average) {
+    return with_geometry(any, [&](auto geometry) {
+      return with_pack_width<T>(pool_width(dx.channels, dx.data, dy.data, relu), [&](auto n) {
+        return launch(operation, shape_over(dx, n), stream,
+                      avg_pool_backward_kernel<T, n, average, decltype(geometry)>, dx.data, dy.data, relu,
+                      geometry, share_of_window(window));
+      });
+    });
+  });
 }
 
 }  // namespace
 
-#define RONDO_AVG_POOL(T)                                                                           \
-  Status avg_pool(ImageView<T> y, ImageView<const T> x, const PoolWindow& window, AverageOver over, \
-                  cudaStream_t stream) {                                                            \
-    return launch_avg_pool(y, x, window, over, stream);                                             \
-  }                                                                                                 \
-  Status avg_pool_backward(ImageView<T> dx, ImageView<const T> dy, const PoolWindow& window,        \
-                           AverageOver over, cudaStream_t stream) {                                 \
-    return check_avg_pool_backward(dx, dy, window, over, stream);                                   \
-  }                                                                                                 \
-  Status avg_pool_relu_backward(ImageView<T> dz, ImageView<const T> dy, ImageView<const T> x,       \
-                                const PoolWindow& window, AverageOver over, cudaStream_t stream) {  \
-    return check_avg_pool_relu_backward(dz, dy, x, window, over, stream);                           \
+#define RONDO_AVG_POOL(T)                                                                                 \
+  Status avg_pool(ImageView<T> y, ImageView<const T> x, const PoolWindow& window, AverageOver over,       \
+                  cudaStream_t stream) {                                                                  \
+    return launch_avg_pool(y, x, window, over, stream);                                                   \
+  }                                                                                                       \
+  Status avg_pool_backward(ImageView<T> dx, ImageView<const T> dy, const PoolWindow& window,              \
+                           AverageOver over, cudaStream_t stream) {                                       \
+    return launch_avg_pool_backward<T>("avg_pool_backward", "dx", dx, dy, nullptr, window, over, stream); \
+  }                                                                                                       \
+  Status avg_pool_relu_backward(ImageView<T> dz, ImageView<const T> dy, ImageView<const T> x,             \
+                                const PoolWindow& window, AverageOver over, cudaStream_t stream) {        \
+    return launch_avg_pool_backward("avg_pool_relu_backward", "dz", dz, dy, &x, window, over, stream);    \
   }
 RONDO_FOR_VALUE_TYPES(RONDO_AVG_POOL)
 
