@@ -97,17 +97,15 @@ Status adam_update(VectorView<float> parameters, VectorView<float> first, Vector
   return launch_adam(parameters, VectorView<NoCopy>{}, first, second, gradient, state, options, stream);
 }
 
-#define RONDO_ADAM_UPDATE(T)                                                                             \
-  Status adam_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> first,       \
-                     VectorView<float> second, VectorView<const float> gradient, const AdamState* state, \
-                     const AdamOptions& options, cudaStream_t stream) {                                  \
-    return launch_adam(parameters, rounded, first, second, gradient, state, options, stream);            \
-  }                                                                                                      \
-  Status adam_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> first,       \
-                     VectorView<float> second, VectorView<const T> gradient, const AdamState* state,     \
-                     const AdamOptions& options, cudaStream_t stream) {                                  \
-    return launch_adam(parameters, rounded, first, second, gradient, state, options, stream);            \
+#define RONDO_ADAM_UPDATE(T, Gradient)                                                                      \
+  Status adam_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> first,          \
+                     VectorView<float> second, VectorView<const Gradient> gradient, const AdamState* state, \
+                     const AdamOptions& options, cudaStream_t stream) {                                     \
+    return launch_adam(parameters, rounded, first, second, gradient, state, options, stream);               \
   }
-RONDO_FOR_NARROW_TYPES(RONDO_ADAM_UPDATE)
+RONDO_ADAM_UPDATE(__nv_bfloat16, float)
+RONDO_ADAM_UPDATE(__nv_bfloat16, __nv_bfloat16)
+RONDO_ADAM_UPDATE(__half, float)
+RONDO_ADAM_UPDATE(__half, __half)
 
 }  // namespace rondo

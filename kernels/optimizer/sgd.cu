@@ -61,17 +61,15 @@ Status sgd_update(VectorView<float> parameters, VectorView<float> velocity, Vect
   return launch_sgd(parameters, VectorView<NoCopy>{}, velocity, gradient, learning_rate, options, stream);
 }
 
-#define RONDO_SGD_UPDATE(T)                                                                                  \
-  Status sgd_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> velocity,         \
-                    VectorView<const float> gradient, const float* learning_rate, const SgdOptions& options, \
-                    cudaStream_t stream) {                                                                   \
-    return launch_sgd(parameters, rounded, velocity, gradient, learning_rate, options, stream);              \
-  }                                                                                                          \
-  Status sgd_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> velocity,         \
-                    VectorView<const T> gradient, const float* learning_rate, const SgdOptions& options,     \
-                    cudaStream_t stream) {                                                                   \
-    return launch_sgd(parameters, rounded, velocity, gradient, learning_rate, options, stream);              \
+#define RONDO_SGD_UPDATE(T, Gradient)                                                                \
+  Status sgd_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> velocity, \
+                    VectorView<const Gradient> gradient, const float* learning_rate,                 \
+                    const SgdOptions& options, cudaStream_t stream) {                                \
+    return launch_sgd(parameters, rounded, velocity, gradient, learning_rate, options, stream);      \
   }
-RONDO_FOR_NARROW_TYPES(RONDO_SGD_UPDATE)
+RONDO_SGD_UPDATE(__nv_bfloat16, float)
+RONDO_SGD_UPDATE(__nv_bfloat16, __nv_bfloat16)
+RONDO_SGD_UPDATE(__half, float)
+RONDO_SGD_UPDATE(__half, __half)
 
 }  // namespace rondo
