@@ -46,40 +46,34 @@ struct Half {  // images and labels for training or test
 };
 
 void check_images(const IdxArray& images, const std::string& path) {
-  if (images.shape.size() != 3) {
+  if (images.shape.size() != 3)
     throw Error(
         bad_argument(path, ": has ", images.shape.size(), " dimensions, must be 3 (images x 28 x 28)"));
-  }
-  if (images.shape[1] != FashionMnist::kHeight || images.shape[2] != FashionMnist::kWidth) {
+  if (images.shape[1] != FashionMnist::kHeight || images.shape[2] != FashionMnist::kWidth)
     throw Error(bad_argument(path, ": its images are ", images.shape[1], " x ", images.shape[2],
                              " pixels, must be 28 x 28"));
-  }
   if (images.shape[0] == 0) throw Error(bad_argument(path, ": holds no images, must be at least one"));
 }
 
 void check_labels(const IdxArray& labels, const std::string& path, int64_t images) {
-  if (labels.shape.size() != 1) {
+  if (labels.shape.size() != 1)
     throw Error(
         bad_argument(path, ": has ", labels.shape.size(), " dimensions, must be 1 (a label an image)"));
-  }
-  if (labels.shape[0] != images) {
+  if (labels.shape[0] != images)
     throw Error(bad_argument(path, ": holds ", labels.shape[0], " labels, must be ", images,
                              ", the number of images beside it"));
-  }
   const auto bad = std::find_if(labels.values.begin(), labels.values.end(),
                                 [](uint8_t label) { return label >= FashionMnist::kClasses; });
-  if (bad != labels.values.end()) {
+  if (bad != labels.values.end())
     throw Error(
         bad_argument(path, ": label ", bad - labels.values.begin(), " is ", int{*bad}, ", must be 0 to 9"));
-  }
 }
 
 bool matches(const IdxArray& array, const KnownFile& file, const std::string& path, Checksums checksums) {
   if (array.sha256 == file.sha256) return true;
-  if (checksums == Checksums::require) {
+  if (checksums == Checksums::require)
     throw Error(bad_argument(path, ": its contents have the SHA-256 ", array.sha256, ", must be ",
                              file.sha256, " (Fashion-MNIST)"));
-  }
   return false;
 }
 

@@ -47,9 +47,8 @@ class Inflater {
       if (size > most_bytes) fail(path, "unpacks to more than ", most_bytes, " bytes, must be at most that");
       if (result == Z_STREAM_END) {
         if (stream_.avail_in == 0) break;
-        if (!begins_as_gzip({stream_.next_in, stream_.avail_in})) {
+        if (!begins_as_gzip({stream_.next_in, stream_.avail_in}))
           fail(path, "has ", stream_.avail_in, " bytes of something else after the end of its gzip data");
-        }
         inflateReset(&stream_);
       } else if (result == Z_BUF_ERROR) {  // no input left, and there is room for output
         fail(path, "is cut off: its gzip data (", packed.size(), " bytes) ends before the end mark");

@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/data/gzip.h>
 #include <rondo/nn/data/idx.h>
@@ -35,37 +36,21 @@ bool looks_like_markup(const std::vector<uint8_t>& content) {
 }
 
 void check_magic(const std::vector<uint8_t>& content, const std::string& path) {
-  if (looks_like_markup(content)) {
+  if (looks_like_markup(content))
     fail(path, "holds a web page or other markup, not IDX data: was an error page saved under this name?");
-  }
-  if (content.size() < kMagicBytes) {
+  if (content.size() < kMagicBytes)
     fail(path, "has ", content.size(),
          " bytes, too few for an IDX file, which begins with 4 bytes of magic number");
-  }
   const uint32_t magic = big_endian_word(content.data());
-  if (magic >> 16 != 0 || content[2] != kUnsignedByte || content[3] == 0) {
+  if (magic >> 16 != 0 || content[2] != kUnsignedByte || content[3] == 0)
     fail(path, "begins with ", hex(magic),
          ", must be 0x0000080n: an IDX file of unsigned bytes with n dimensions");
-  }
 }
 
 std::string product_text(const std::vector<int64_t>& shape) {
   std::string text;
   for (int64_t size : shape) text += (text.empty() ? "" : " x ") + std::to_string(size);
   return text;
-}
-
-// The number of values that `shape` specifies, or `limit` + 1 if it exceeds `limit`.
-size_t values_promised(const std::vector<int64_t>& shape, size_t limit) {
-  size_t count = 1;
-  for (int64_t size : shape) {
-    if (size == 0) return 0;
-  }
-  for (int64_t size : shape) {
-    if (static_cast<size_t>(size) > limit / count) return limit + 1;
-    count *= static_cast<size_t>(size);
-  }
-  return count;
 }
 
 }  // namespace
@@ -76,24 +61,20 @@ IdxArray read_idx(const std::string& path) {
 
   const size_t rank = content[3];
   const size_t header_bytes = kMagicBytes + rank * kSizeBytes;
-  if (content.size() < header_bytes) {
+  if (content.size() < header_bytes)
     fail(path, "ends inside its header: ", content.size(), " bytes, must be at least ", header_bytes, " for ",
          rank, " dimensions");
-  }
   IdxArray array;
-  for (size_t i = 0; i < rank; ++i) {
+  for (size_t i = 0; i < rank; ++i)
     array.shape.push_back(big_endian_word(content.data() + kMagicBytes + i * kSizeBytes));
-  }
-  const size_t present = content.size() - header_bytes;
-  const size_t promised = values_promised(array.shape, present);
-  if (promised > present) {
+  const auto present = static_cast<int64_t>(content.size() - header_bytes);
+  const int64_t promised = saturating_product(array.shape);
+  if (promised > present)
     fail(path, "is cut off: its header promises ", product_text(array.shape), " values, but only ", present,
          " bytes follow");
-  }
-  if (promised < present) {
+  if (promised < present)
     fail(path, "has ", present - promised, " bytes too many: its header promises ", product_text(array.shape),
          " values, but ", present, " bytes follow");
-  }
   array.sha256 = sha256(content);
   content.erase(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(header_bytes));
   array.values = std::move(content);
