@@ -37,22 +37,13 @@ Status check_gemm(const char* name, GemmWorkspace needed, MatrixView<C> c, Matri
                                  : gemm_workspace_bytes(shape, options, dtype_of<T>));
   RONDO_RETURN_IF_ERROR(check.status());
 
-  *arguments = {m,
-                n,
-                summands,
-                a.data,
-                b.data,
-                c.data,
-                a.stride,
-                b.stride,
-                c.stride,
-                options.transpose_a,
-                options.transpose_b,
-                options.alpha,
-                options.beta,
-                options.bias.data,
-                options.relu,
-                options.math};
+  GemmArgumentsOf<T, C>& g = *arguments;
+  g.m = m, g.n = n, g.k = summands;
+  g.a = a.data, g.b = b.data, g.c = c.data;
+  g.a_stride = a.stride, g.b_stride = b.stride, g.c_stride = c.stride;
+  g.transpose_a = options.transpose_a, g.transpose_b = options.transpose_b;
+  g.alpha = options.alpha, g.beta = options.beta, g.bias = options.bias.data;
+  g.relu = options.relu, g.math = options.math;
   return {};
 }
 
