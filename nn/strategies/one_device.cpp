@@ -9,11 +9,6 @@ namespace {
 
 constexpr const char* kOneDevice = "one device";
 
-Stream stream_on(int device) {
-  const DeviceScope scope(device);
-  return Stream();
-}
-
 }  // namespace
 
 OneDevice::OneDevice(const AnyModule& network, Shape input, const StrategyOptions& options)

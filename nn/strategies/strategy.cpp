@@ -68,6 +68,11 @@ Batch part_of(const Batch& batch, int64_t whole, int64_t first, int64_t size) {
   return {part(batch.x), part(batch.labels), part(batch.targets)};
 }
 
+Stream stream_on(int device) {
+  const DeviceScope scope(device);
+  return Stream();
+}
+
 std::vector<float> parameters_of(Replica& replica) {
   const DeviceScope scope(replica.device());
   RONDO_CUDA_THROW(cudaStreamSynchronize(replica.stream()));

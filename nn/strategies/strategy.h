@@ -10,6 +10,7 @@
 #pragma once
 
 #include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/nn/layers/module.h>
 
 #include <cstdint>
@@ -88,6 +89,7 @@ int64_t checked_size(const char* name, const Batch& batch, const Graph& graph, i
 // Samples [first, first + size) of a batch of `whole` samples.
 Batch part_of(const Batch& batch, int64_t whole, int64_t first, int64_t size);
 
+Stream stream_on(int device);
 // The replica's parameters in host memory. Waits for its stream.
 std::vector<float> parameters_of(Replica& replica);
 // All initial parameters for this seed, in the order of the graph's arena, computed on `device`. Waits.

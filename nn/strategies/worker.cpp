@@ -23,11 +23,6 @@ int64_t largest_node(const Graph& graph) {
   return most;
 }
 
-Stream stream_on(int device) {
-  const DeviceScope scope(device);
-  return Stream();
-}
-
 }  // namespace
 
 Worker::Worker(const Graph& graph, const WorkerOptions& options)
