@@ -163,11 +163,7 @@ void train_batch(std::vector<Replica>& replicas, Communicator& comm, const Strea
 LossStats sum_of_stats(const std::vector<Replica>& replicas, const StreamGroup& streams) {
   streams.synchronize();
   LossStats sum;
-  for (const Replica& r : replicas) {
-    const LossStats one = r.loss_stats.download()[0];
-    sum.loss += one.loss;
-    sum.correct += one.correct;
-  }
+  for (const Replica& r : replicas) sum += r.loss_stats.download()[0];
   return sum;
 }
 

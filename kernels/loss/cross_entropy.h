@@ -18,6 +18,12 @@ struct LossStats {
   int64_t correct = 0;     // rows whose largest logit is the label's; among equal logits the first counts
   int64_t rows = 0;        // number of rows
   int64_t bad_labels = 0;  // rows whose label is not in [0, classes)
+
+  LossStats& operator+=(const LossStats& other) {
+    loss += other.loss, correct += other.correct;
+    rows += other.rows, bad_labels += other.bad_labels;
+    return *this;
+  }
 };
 
 // The workspace in bytes for softmax_cross_entropy(); 0 if one block is enough.

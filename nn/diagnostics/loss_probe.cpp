@@ -32,13 +32,7 @@ LossStats LossProbe::wait_for_oldest() {
   throw_if_error(from_cuda(cudaEventSynchronize(events_[slot]), "reading the loss statistics of the epoch"));
   ++oldest_;
   LossStats total;
-  for (size_t rank = 0; rank < loss_stats_.size(); ++rank) {
-    const LossStats& loss_stats = pinned_[slot * loss_stats_.size() + rank];
-    total.loss += loss_stats.loss;
-    total.correct += loss_stats.correct;
-    total.rows += loss_stats.rows;
-    total.bad_labels += loss_stats.bad_labels;
-  }
+  for (size_t rank = 0; rank < loss_stats_.size(); ++rank) total += pinned_[slot * loss_stats_.size() + rank];
   return total;
 }
 

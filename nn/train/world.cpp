@@ -35,12 +35,7 @@ LossStats World::sum(std::span<const LossStats> of_local_ranks) const {
   std::copy(of_local_ranks.begin(), of_local_ranks.end(), own.begin());
   LossStats total;
   for (const auto& loss_stats : gather(own, "adding up the loss"))
-    for (size_t rank = 0; rank < of_local_ranks.size(); ++rank) {
-      total.loss += loss_stats[rank].loss;
-      total.correct += loss_stats[rank].correct;
-      total.rows += loss_stats[rank].rows;
-      total.bad_labels += loss_stats[rank].bad_labels;
-    }
+    for (size_t rank = 0; rank < of_local_ranks.size(); ++rank) total += loss_stats[rank];
   return total;
 }
 
