@@ -29,8 +29,6 @@ class ReluOp : public Op {
   }
 };
 
-enum class Pool { average, maximum };
-
 class PoolOp : public Op {
  public:
   PoolOp(Pool kind, Shape out, PoolWindow window) : kind_(kind), out_(out), window_(window) {}
@@ -135,13 +133,13 @@ Value ReLU::build(Graph& graph, Value x) const {
   return graph.add(std::make_unique<ReluOp>(), {x}, x.shape);
 }
 
-Value AvgPool2d::build(Graph& graph, Value x) const {
-  return build_pool(Pool::average, "AvgPool2d", window_, options_, graph, x);
+template <Pool kKind>
+Value Pool2d<kKind>::build(Graph& graph, Value x) const {
+  const char* const layer = kKind == Pool::average ? "AvgPool2d" : "MaxPool2d";
+  return build_pool(kKind, layer, window_, options_, graph, x);
 }
-
-Value MaxPool2d::build(Graph& graph, Value x) const {
-  return build_pool(Pool::maximum, "MaxPool2d", window_, options_, graph, x);
-}
+template class Pool2d<Pool::average>;
+template class Pool2d<Pool::maximum>;
 
 Value GlobalAvgPool::build(Graph& graph, Value x) const {
   return build_pool(Pool::average, "GlobalAvgPool", {x.shape.height, x.shape.width}, {}, graph, x);

@@ -18,9 +18,11 @@ struct PoolOptions {
   Size2d stride = 0;  // 0: the window's size
   Size2d padding = 0;
 };
-class AvgPool2d : public Module {
+enum class Pool { average, maximum };
+template <Pool kKind>
+class Pool2d : public Module {
  public:
-  explicit AvgPool2d(Size2d window, PoolOptions options = {}) : window_(window), options_(options) {}
+  explicit Pool2d(Size2d window, PoolOptions options = {}) : window_(window), options_(options) {}
   Value build(Graph& graph, Value x) const override;
   bool channelwise() const override { return true; }
 
@@ -28,16 +30,8 @@ class AvgPool2d : public Module {
   Size2d window_;
   PoolOptions options_;
 };
-class MaxPool2d : public Module {
- public:
-  explicit MaxPool2d(Size2d window, PoolOptions options = {}) : window_(window), options_(options) {}
-  Value build(Graph& graph, Value x) const override;
-  bool channelwise() const override { return true; }
-
- private:
-  Size2d window_;
-  PoolOptions options_;
-};
+using AvgPool2d = Pool2d<Pool::average>;
+using MaxPool2d = Pool2d<Pool::maximum>;
 
 // Average of each channel over all positions: 1 x 1 x channels.
 class GlobalAvgPool : public Module {
