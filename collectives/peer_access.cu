@@ -30,10 +30,7 @@ bool stores_arrive(int device, int peer, uint32_t* memory, int64_t words) {
   {
     const DeviceScope writer(device);
     const Stream stream;
-    LaunchShape shape;
-    shape.block_x = 256;
-    shape.grid_x = ceil_div<int64_t>(words, shape.block_x);
-    throw_if_error(launch("peer access trial", shape, stream, write_pattern, memory, words));
+    throw_if_error(launch("peer access trial", flat_shape(words, 256), stream, write_pattern, memory, words));
     stream.synchronize();
   }
   std::vector<uint32_t> found(static_cast<size_t>(words));

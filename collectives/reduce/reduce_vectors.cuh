@@ -205,10 +205,8 @@ Status launch_reduce(const char* operation, SumOrder order, const Vectors& c, cu
                 has_same_boundaries<Accumulator>(c.partial_out, lead);
   for (int i = 0; i < c.inputs; ++i) packed = packed && lead_of<T>(c.in[i]) == lead;
   for (int i = 0; i < c.outputs; ++i) packed = packed && lead_of<T>(c.out[i]) == lead;
-  LaunchShape shape;
-  shape.block_x = kReduceThreads;
-  constexpr int64_t kElementsPerBlock = 16 / sizeof(T) * kReduceThreads * kPacksPerThread;
-  shape.grid_x = c.size == 0 ? 0 : ceil_div(c.size + lead, kElementsPerBlock);
+  constexpr int kPerThread = 16 / sizeof(T) * kPacksPerThread;
+  const LaunchShape shape = flat_shape(c.size == 0 ? 0 : c.size + lead, kReduceThreads, kPerThread);
   return launch(operation, shape, stream, kernel_of<T, R, Vectors>(order), c, static_cast<int>(lead), packed);
 }
 

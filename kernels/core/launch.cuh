@@ -29,6 +29,11 @@ struct LaunchShape {
   int cluster_x = 1;  // blocks of a cluster, which divide grid_x; more than one need sm_90
 };
 
+// Blocks of `block` threads that process `items` items, `per_thread` of them in each thread.
+inline LaunchShape flat_shape(int64_t items, int block, int per_thread = 1) {
+  return {.grid_x = ceil_div<int64_t>(items, int64_t{block} * per_thread), .block_x = block};
+}
+
 // Rejects a grid that exceeds CUDA's limits. launch() calls it. An operation that enqueues other work before
 // its kernel calls it first.
 inline Status check_grid(const char* name, const LaunchShape& shape) {

@@ -1,11 +1,10 @@
 // Splits a flat array among the threads of a kernel. The array is cut at 16-byte boundaries into slots of N
-// elements (kSlotFloats floats), and each thread processes kPerThread slots. On a GPU, neighbouring threads
-// take neighbouring slots, so that a warp's accesses are contiguous. On a CPU, where a thread has vector
-// registers, the slots of one thread are neighbours, and each thread takes more of them.
+// elements, and each thread processes kPerThread slots. On a GPU, neighbouring threads take neighbouring
+// slots, so that a warp's accesses are contiguous. On a CPU, where a thread has vector registers, the slots
+// of one thread are neighbours, and each thread takes more of them.
 #pragma once
 
 #include <rondo/kernels/core/launch.cuh>
-#include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/core/tile_threads.cuh>
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 namespace rondo::slots {
 
 inline constexpr int kThreads = 256;
-inline constexpr int kSlotFloats = kWidestPack;
 inline constexpr int kPerThread = kVectorTiles ? 16 : 4;
 
 // The number of elements from the last 16-byte boundary at or before `data` to `data`. The first slot is
@@ -42,14 +40,13 @@ Boundaries boundaries_of(const T*... data) {
 // The index of the first element of the calling thread's first slot. The thread's next slots follow at a
 // distance of kStepOf<N> elements. The index is negative, or past the end, for slots that reach outside the
 // array.
-template <int N = kSlotFloats>
+template <int N>
 __device__ __forceinline__ int64_t first_begin(int lead) {
   const int64_t first = static_cast<int64_t>(blockIdx.x) * (kThreads * kPerThread);
   return (first + threadIdx.x * (kVectorTiles ? kPerThread : 1)) * N - lead;
 }
 template <int N>
 inline constexpr int kStepOf = N*(kVectorTiles ? 1 : kThreads);
-inline constexpr int kStep = kStepOf<kSlotFloats>;
 
 // Processes one slot of N elements, which begins at index `begin`. If the slot lies within the array and
 // `packed` is true, calls pack(). Otherwise calls element(i) for each index i of the slot that is within the
@@ -64,10 +61,9 @@ __device__ __forceinline__ void visit(int64_t begin, int64_t size, bool packed, 
   }
 }
 
-template <int N = kSlotFloats>
+template <int N>
 LaunchShape shape_of(int64_t size, int lead) {
-  return {.grid_x = size == 0 ? 0 : ceil_div<int64_t>(size + lead, N * kThreads * kPerThread),
-          .block_x = kThreads};
+  return flat_shape(size == 0 ? 0 : size + lead, kThreads, N * kPerThread);
 }
 
 }  // namespace rondo::slots

@@ -101,11 +101,8 @@ Status shuffle(VectorView<int32_t> order, uint64_t seed, const int64_t* epoch, c
   check.input_value("epoch", epoch);
   check.require(order.size <= INT32_MAX, "order.size is ", order.size, ", must be at most ", INT32_MAX);
   RONDO_RETURN_IF_ERROR(check.status());
-  LaunchShape shape;
-  shape.grid_x = ceil_div<int64_t>(order.size, kThreads);
-  shape.block_x = kThreads;
-  return launch("shuffle", shape, stream, shuffle_kernel, order.data, static_cast<int32_t>(order.size), seed,
-                epoch);
+  return launch("shuffle", flat_shape(order.size, kThreads), stream, shuffle_kernel, order.data,
+                static_cast<int32_t>(order.size), seed, epoch);
 }
 
 #define RONDO_GATHER_BATCH(T)                                                                           \

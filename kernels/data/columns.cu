@@ -32,10 +32,8 @@ Status copy_columns(MatrixView<float> to, MatrixView<const float> from, cudaStre
   check.input("from", from);
   check.same_shape("from", from, "to", to);
   RONDO_RETURN_IF_ERROR(check.status());
-  LaunchShape shape;
-  shape.grid_x = ceil_div<int64_t>(to.rows * to.cols, kThreads * kElementsPerThread);
-  shape.block_x = kThreads;
-  return launch("copy_columns", shape, stream, copy_columns_kernel, to, from);
+  return launch("copy_columns", flat_shape(to.rows * to.cols, kThreads, kElementsPerThread), stream,
+                copy_columns_kernel, to, from);
 }
 
 }  // namespace rondo

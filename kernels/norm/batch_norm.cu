@@ -45,13 +45,6 @@ __global__ void __launch_bounds__(kChannelThreads)
   inv_std[c] = static_cast<float>(1.0 / sqrt(static_cast<double>(variance[c]) + static_cast<double>(eps)));
 }
 
-LaunchShape thread_per_channel(int64_t channels) {
-  LaunchShape shape;
-  shape.block_x = kChannelThreads;
-  shape.grid_x = ceil_div<int64_t>(channels, kChannelThreads);
-  return shape;
-}
-
 template <class T>
 struct Normalise {
   static constexpr int kWidest = kWidestValues<T>;
@@ -158,7 +151,7 @@ Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_std,
                         static_cast<double>(count),
                         eps,
                         running.momentum};
-  return launch(kName, thread_per_channel(channels), stream, statistics_kernel, s,
+  return launch(kName, flat_shape(channels, kChannelThreads), stream, statistics_kernel, s,
                 static_cast<int>(channels));
 }
 
@@ -171,8 +164,8 @@ Status batch_norm_inv_std(VectorView<float> inv_std, VectorView<const float> var
   check.input_channels("variance", variance);
   check.eps(eps);
   RONDO_RETURN_IF_ERROR(check.status());
-  return launch(kName, thread_per_channel(channels), stream, inv_std_kernel, inv_std.data, variance.data, eps,
-                static_cast<int>(channels));
+  return launch(kName, flat_shape(channels, kChannelThreads), stream, inv_std_kernel, inv_std.data,
+                variance.data, eps, static_cast<int>(channels));
 }
 
 #define RONDO_BATCH_NORM(T)                                                                   \

@@ -140,11 +140,8 @@ Status launch_sums(VectorView<double> sums, VectorView<float> gamma_gradient, Ve
       values_width<T>(dy.cols, dy.data, saved.x.data, saved.y.data, saved.mean.data, saved.inv_std.data),
       workspace, stream));
   if (!gamma_gradient.data && !beta_gradient.data) return {};
-  LaunchShape shape;
-  shape.block_x = kThreads;
-  shape.grid_x = ceil_div<int64_t>(dy.cols, kThreads);
-  return launch(kName, shape, stream, parameter_gradients_kernel, gamma_gradient.data, beta_gradient.data,
-                sums.data, static_cast<int>(dy.cols));
+  return launch(kName, flat_shape(dy.cols, kThreads), stream, parameter_gradients_kernel, gamma_gradient.data,
+                beta_gradient.data, sums.data, static_cast<int>(dy.cols));
 }
 
 template <class T>

@@ -72,9 +72,7 @@ Status launch_dropout(VectorView<T> y, VectorView<const T> x, float probability,
   constexpr int N = kElements<T>;
   const int64_t lead = random.first % N;
   const bool packed = pack_width<N>(N, y.data - lead, x.data - lead) == N;
-  LaunchShape shape;
-  shape.block_x = kThreads;
-  shape.grid_x = y.size == 0 ? 0 : ceil_div<int64_t>(y.size + lead, N * kThreads);
+  const LaunchShape shape = flat_shape(y.size == 0 ? 0 : y.size + lead, kThreads, N);
   const Dropout operation = {random.seed, random.layer, random.step, probability,
                              1.0f / (1.0f - probability)};
   return launch("dropout", shape, stream, dropout_kernel<T>, y.data, x.data, y.size, random.first, packed,

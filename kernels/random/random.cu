@@ -54,11 +54,8 @@ __global__ void __launch_bounds__(kThreads)
 template <class Distribution>
 Status fill(const char* name, VectorView<float> x, RandomStream random, Distribution distribution,
             cudaStream_t stream) {
-  LaunchShape shape;
-  shape.grid_x = ceil_div<int64_t>(x.size, 4 * kThreads);
-  shape.block_x = kThreads;
-  return launch(name, shape, stream, fill_kernel<Distribution>, x.data, x.size, pack_width(4, x.data) == 4,
-                random, distribution);
+  return launch(name, flat_shape(x.size, kThreads, 4), stream, fill_kernel<Distribution>, x.data, x.size,
+                pack_width(4, x.data) == 4, random, distribution);
 }
 
 }  // namespace

@@ -33,11 +33,8 @@ Status count_differences(VectorView<unsigned long long> count, VectorView<const 
   check.require(count.size == 1, "count.size is ", count.size, ", must be 1");
   check.same_size("b", b, "a", a);
   RONDO_RETURN_IF_ERROR(check.status());
-  LaunchShape shape;
-  shape.grid_x = ceil_div<int64_t>(a.size, kThreads * kPerThread);
-  shape.block_x = kThreads;
-  return launch("count_differences", shape, stream, count_differences_kernel, count.data, a.data, b.data,
-                a.size);
+  return launch("count_differences", flat_shape(a.size, kThreads, kPerThread), stream,
+                count_differences_kernel, count.data, a.data, b.data, a.size);
 }
 
 }  // namespace rondo
