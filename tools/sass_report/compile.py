@@ -10,7 +10,6 @@ import shlex
 import shutil
 import site
 import subprocess
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field

@@ -37,7 +37,7 @@ def functions(listing):
     """{mangled name of a kernel: Function} from the output of `nvdisasm -c`."""
     found, function = {}, None
     for line in listing.splitlines():
-        if section := re.match(r"^\s*\.section\s+(\S+?),", line):
+        if re.match(r"^\s*\.section\s+(\S+?),", line):
             text = SECTION.match(line)
             function = found.setdefault(text.group(1), Function()) if text else None
             if not text:
@@ -218,26 +218,37 @@ def innermost(all_loops):
 FMA = ("FFMA", "FFMA2", "DFMA", "HFMA2")
 TENSOR = ("HMMA", "IMMA", "DMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "QGMMA", "UTCHMMA", "UTCQMMA", "UTCIMMA",
           "UTCOMMA")
-FP32 = ("FFMA", "FFMA2", "FADD", "FADD2", "FMUL", "FMUL2")
-FP64 = ("DFMA", "DADD", "DMUL", "DSETP", "DMNMX")
-LOGIC = ("IADD3", "IADD", "LOP3", "ISETP", "FSETP", "FMNMX", "FMNMX3", "SHF", "SEL", "FSEL", "PRMT", "MOV",
-         "LEA", "IMNMX", "VIMNMX", "VIMNMX3", "VIADD", "VIADDMNMX", "IABS", "PLOP3", "SGXT", "BMSK", "FCHK",
-         "P2R", "R2P", "HADD2", "HMUL2", "HSETP2", "HMNMX2")
-SPECIAL = ("MUFU", "I2F", "F2I", "F2F", "I2I", "FRND", "POPC", "FLO", "BREV")
+# The kind of an instruction by name; others are counted only in the sum. BY_WIDTH: the kinds whose keys end
+# with a width.
+KINDS = {name: kind for kind, names in {
+    "fp32": "FFMA FFMA2 FADD FADD2 FMUL FMUL2",
+    "fp64": "DFMA DADD DMUL DSETP DMNMX",
+    "imad": "IMAD",
+    "logic": "IADD3 IADD LOP3 ISETP FSETP FMNMX FMNMX3 SHF SEL FSEL PRMT MOV LEA IMNMX VIMNMX VIMNMX3 VIADD "
+             "VIADDMNMX IABS PLOP3 SGXT BMSK FCHK P2R R2P HADD2 HMUL2 HSETP2 HMNMX2",
+    "special": "MUFU I2F F2I F2F I2I FRND POPC FLO BREV",
+    "barriers": "BAR SYNCS",
+    "warp_barriers": "WARPSYNC",
+    "shuffles": "SHFL",
+    "waits": "DEPBAR LDGDEPBAR",
+    "matrix_load": "LDSM",
+    "matrix_store": "STSM",
+    "atomics": "ATOM ATOMG ATOMS RED",
+    "generic": "LD ST",
+    "local": "LDL STL",
+}.items() for name in names.split()}
+BY_WIDTH = {"LDGSTS": "cp_async", "LDS": "shared_load", "STS": "shared_store", "LDG": "global_load",
+            "STG": "global_store"}
 MEMORY = ("LDG", "STG", "LDS", "STS", "LDGSTS", "LD", "ST", "LDSM", "STSM", "ATOMG", "ATOM", "ATOMS", "RED",
           "UBLKCP", "UTMALDG", "UTMASTG")
 
 
+WIDTHS = {"U8": 8, "S8": 8, "U16": 16, "S16": 16, "64": 64, "128": 128, "256": 256}
+
+
 def width(instruction):
     """Bits that a memory instruction moves per thread."""
-    for modifier in instruction.modifiers:
-        if modifier in ("64", "128", "256"):
-            return int(modifier)
-        if modifier in ("U8", "S8"):
-            return 8
-        if modifier in ("U16", "S16"):
-            return 16
-    return 32
+    return next((WIDTHS[modifier] for modifier in instruction.modifiers if modifier in WIDTHS), 32)
 
 
 def mix(instructions):
@@ -256,33 +267,10 @@ def mix(instructions):
             count("fma")
         if name in TENSOR:
             count("tensor")
-        if name in FP32:
-            count("fp32")
-        elif name in FP64:
-            count("fp64")
-        elif name == "IMAD":
-            count("imad")
-        elif name in LOGIC:
-            count("logic")
-        elif name in SPECIAL:
-            count("special")
-        elif name in ("BAR", "SYNCS", "WARPSYNC", "SHFL", "DEPBAR", "LDGDEPBAR"):
-            count({"BAR": "barriers", "SYNCS": "barriers", "SHFL": "shuffles",
-                   "WARPSYNC": "warp_barriers"}.get(name, "waits"))
-        elif name == "LDGSTS":
-            count(f"cp_async_{width(instruction)}")
-        elif name in ("LDS", "STS", "LDG", "STG"):
-            count({"LDS": "shared_load", "STS": "shared_store", "LDG": "global_load",
-                   "STG": "global_store"}[name]
-                  + f"_{width(instruction)}")
-        elif name in ("LDSM", "STSM"):
-            count("matrix_load" if name == "LDSM" else "matrix_store")
-        elif name in ("ATOM", "ATOMG", "ATOMS", "RED"):
-            count("atomics")
-        elif name in ("LD", "ST"):
-            count("generic")
-        elif name in ("LDL", "STL"):
-            count("local")
+        if name in KINDS:
+            count(KINDS[name])
+        elif name in BY_WIDTH:
+            count(f"{BY_WIDTH[name]}_{width(instruction)}")
     return counts
 
 
