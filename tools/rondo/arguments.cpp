@@ -10,7 +10,6 @@
 #include <array>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -26,8 +25,9 @@ constexpr int64_t kMaxBatch = 1'000'000;
 
 Command add_devices(const Command& app, DevicesArguments& to) {
   const Command devices = app.add_command("devices", "Show the devices and their peer access");
-  devices.add("--devices", "N", "Show at least N devices; the CPU executor creates as many as requested",
-              [&](const std::string& s) { to.count = read_integer<int>("--devices", s, 1, kMaxDevices); });
+  add_integer(devices, "--devices", "N",
+              "Show at least N devices; the CPU executor creates as many as requested", to.count, 1,
+              kMaxDevices);
   return devices;
 }
 
@@ -35,31 +35,23 @@ Command add_summary(const Command& app, SummaryArguments& to) {
   const Command summary = app.add_command("summary", "Show the layers of a network and their cost");
   summary.add("model", "MODEL", "lenet, resnet18 or mlp", [&](const std::string& s) { to.model = s; })
       .required();
-  summary.add("--batch", "N", "Samples per step on one device, for the memory estimate [256]",
-              [&](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, kMaxBatch); });
-  summary.add("--checkpoint-layers", "N",
+  add_integer(summary, "--batch", "N", "Samples per step on one device, for the memory estimate [256]",
+              to.batch, 1, kMaxBatch);
+  add_integer(summary, "--checkpoint-layers", "N",
               "Keep activations only every N operations and recompute the others; 0: keep all [0]",
-              [&](const std::string& s) {
-                to.checkpoint_layers = read_integer<int64_t>("--checkpoint-layers", s, 0, 1'000'000);
-              });
-  summary.add("--precision", "NAME", kPrecisionHelp,
-              [&](const std::string& s) { to.precision = read_name("--precision", s, kPrecisions); });
-  summary.add("--svg", "FILE.svg", "Also draw the network",
-              [&](const std::string& s) { to.svg = read_path("--svg", s); });
+              to.checkpoint_layers, 0, 1'000'000);
+  add_name(summary, "--precision", "NAME", kPrecisionHelp, to.precision, kPrecisions);
+  add_path(summary, "--svg", "FILE.svg", "Also draw the network", to.svg);
   return summary;
 }
 
 Command add_schedule(const Command& app, ScheduleArguments& to) {
   const Command schedule =
       app.add_command("schedule", "Show which rank sends which chunk at each step of the ring");
-  schedule
-      .add("--ranks", "N", "Ranks in the ring, from 1 to 64",
-           [&](const std::string& s) { to.ranks = read_integer<int>("--ranks", s, 1, kMaxRanks); })
-      .required();
+  add_integer(schedule, "--ranks", "N", "Ranks in the ring, from 1 to 64", to.ranks, 1, kMaxRanks).required();
   schedule.add("--bytes", "SIZE", "Size of each rank's data, such as 1000, 25MB or 16MiB [16MiB]",
                [&](const std::string& s) { to.bytes = parse_byte_count("--bytes", s, 0); });
-  schedule.add("--svg", "FILE.svg", "Draw the schedule instead of printing a table",
-               [&](const std::string& s) { to.svg = read_path("--svg", s); });
+  add_path(schedule, "--svg", "FILE.svg", "Draw the schedule instead of printing a table", to.svg);
   return schedule;
 }
 
@@ -75,22 +67,17 @@ Command add_scale(const Command& app, ScaleArguments& to) {
   scale.add("--bandwidth", "GB/S,GB/S",
             "Bandwidth of a device inside nodes and of an adapter between nodes [the links' own]",
             [&](const std::string& s) { to.bandwidth_gb = parse_inside_between("--bandwidth", s); });
-  scale.add("--gpus-per-node", "N", "Devices per node [8]", [&](const std::string& s) {
-    to.devices_per_node = read_integer<int>("--gpus-per-node", s, 1, kMaxDevicesPerNode);
-  });
-  scale.add("--adapters-per-node", "N", "Network adapters per node [as many as devices]",
-            [&](const std::string& s) {
-              to.adapters_per_node = read_integer<int>("--adapters-per-node", s, 1, kMaxDevicesPerNode);
-            });
+  add_integer(scale, "--gpus-per-node", "N", "Devices per node [8]", to.devices_per_node, 1,
+              kMaxDevicesPerNode);
+  add_integer(scale, "--adapters-per-node", "N", "Network adapters per node [as many as devices]",
+              to.adapters_per_node, 1, kMaxDevicesPerNode);
   scale.add("--bytes", "LIST", "Sizes of each device's data [1MB,25MB,1GB]",
             [&](const std::string& s) { to.bytes = parse_sizes("--bytes", s); });
-  scale.add("--devices", "N", "The largest number of devices [8192]", [&](const std::string& s) {
-    to.devices = read_integer<int64_t>("--devices", s, 2, kMaxClusterDevices);
-  });
-  scale.add("--plot", "FILE.svg", "Plot the time over the number of devices, both axes logarithmic",
-            [&](const std::string& s) { to.plot = read_path("--plot", s); });
-  scale.add("--json", "FILE.json", "Write all figures as JSON",
-            [&](const std::string& s) { to.json = read_path("--json", s); });
+  add_integer(scale, "--devices", "N", "The largest number of devices [8192]", to.devices, 2,
+              kMaxClusterDevices);
+  add_path(scale, "--plot", "FILE.svg", "Plot the time over the number of devices, both axes logarithmic",
+           to.plot);
+  add_path(scale, "--json", "FILE.json", "Write all figures as JSON", to.json);
   return scale;
 }
 

@@ -25,10 +25,8 @@ void add_common(const Command& command, AccessArguments& to) {
   command.add("--element", "BYTES",
               "Size of the elements that EXPRESSION counts; 1: bytes [4, but at most the width]",
               [&](const std::string& s) { to.element = read_width("--element", s); });
-  command.add("--svg", "FILE.svg", "Also draw it",
-              [&](const std::string& s) { to.svg = read_path("--svg", s); });
-  command.add("--json", "FILE.json", "Also write all figures as JSON",
-              [&](const std::string& s) { to.json = read_path("--json", s); });
+  add_path(command, "--svg", "FILE.svg", "Also draw it", to.svg);
+  add_path(command, "--json", "FILE.json", "Also write all figures as JSON", to.json);
 }
 
 }  // namespace

@@ -48,32 +48,32 @@ void add_sizes(const Command& app, CollectiveArguments& to) {
           [&](const std::string& s) { to.most_bytes = parse_size("-e", s); });
   const Option step = app.add("-i,--stepbytes", "SIZE", "Increment from one size to the next [1M]",
                               [&](const std::string& s) { to.step_bytes = parse_size("-i", s); });
-  app.add("-f,--stepfactor", "N", "Factor from one size to the next, instead of -i",
-          [&](const std::string& s) { to.factor = read_integer<int>("-f", s, 2, 1 << 20); })
+  add_integer(app, "-f,--stepfactor", "N", "Factor from one size to the next, instead of -i", to.factor, 2,
+              1 << 20)
       .excludes(step);
 }
 
 void add_placement(const Command& app, CollectiveArguments& to) {
   const Option ranks =
-      app.add("-g,--ngpus", "N", "Number of ranks; ranks share devices if there are fewer [2]",
-              [&](const std::string& s) { to.ranks = read_integer<int>("-g", s, 1, kMaxRanks); });
+      add_integer(app, "-g,--ngpus", "N", "Number of ranks; ranks share devices if there are fewer [2]",
+                  to.ranks, 1, kMaxRanks);
   app.add("--devices", "N|LIST", "The ranks' devices: a count, or a list such as 0,1,0",
           [&](const std::string& s) { to.devices = parse_devices(s); })
       .excludes(ranks);
 }
 
 void add_timing(const Command& app, CollectiveArguments& to) {
-  app.add("-n,--iters", "N", "Timed iterations [20]",
-          [&](const std::string& s) { to.iterations = read_integer<int>("-n", s, 1, kMostIterations); });
-  app.add("-w,--warmup_iters", "N", "Warm-up iterations, not timed [1]",
-          [&](const std::string& s) { to.warmup = read_integer<int>("-w", s, 0, kMostIterations); });
-  app.add("-c,--check", "N", "Runs whose results are checked exactly; 0: none [1]",
-          [&](const std::string& s) { to.checks = read_integer<int>("-c", s, 0, kMostIterations); });
+  add_integer(app, "-n,--iters", "N", "Timed iterations [20]", to.iterations, 1, kMostIterations);
+  add_integer(app, "-w,--warmup_iters", "N", "Warm-up iterations, not timed [1]", to.warmup, 0,
+              kMostIterations);
+  add_integer(app, "-c,--check", "N", "Runs whose results are checked exactly; 0: none [1]", to.checks, 0,
+              kMostIterations);
   app.add("-a,--average", "0|1|2|3",
           "Reported time: 0 rank 0, 1 mean of the ranks, 2 fastest rank, 3 slowest rank [1]",
           [&](const std::string& s) { to.time_of = static_cast<TimeOf>(read_integer<int>("-a", s, 0, 3)); });
-  app.add("-G,--cudagraph", "N", "Record the iterations as one graph and launch it N times; 0: no graph [0]",
-          [&](const std::string& s) { to.graph_launches = read_integer<int>("-G", s, 0, kMostIterations); });
+  add_integer(app, "-G,--cudagraph", "N",
+              "Record the iterations as one graph and launch it N times; 0: no graph [0]", to.graph_launches,
+              0, kMostIterations);
 }
 
 void add_data(const Command& app, CollectiveArguments& to) {
@@ -86,8 +86,8 @@ void add_data(const Command& app, CollectiveArguments& to) {
     app.add("-r,--root", "RANK", "Root rank, or all: every rank in turn [0]", [&](const std::string& s) {
       to.root = s == "all" ? std::nullopt : std::optional(read_integer<int>("-r", s, 0, kMaxRanks - 1));
     });
-  app.add("-u,--misalign", "N", "Offset of all buffers from 16-byte alignment, in elements [0]",
-          [&](const std::string& s) { to.misalign = read_integer<int>("-u", s, 0, kMostMisalign); });
+  add_integer(app, "-u,--misalign", "N", "Offset of all buffers from 16-byte alignment, in elements [0]",
+              to.misalign, 0, kMostMisalign);
 }
 
 // The valid algorithms depend on the operation: all-reduce has three, all-to-all one.
@@ -126,15 +126,14 @@ Command add_collective(const Command& app, Verb verb, CollectiveArguments& to) {
               : verb == Verb::all_to_all ? "automatic or direct [automatic]"
                                          : "automatic, ring or direct [automatic]",
               [verb, &to](const std::string& s) { to.algorithm = algorithm_for(verb, s); });
-  command.add("--json", "FILE.json", "Write all figures as JSON",
-              [&](const std::string& s) { to.json = read_path("--json", s); });
-  command.add("--trace", "FILE.json", "Write a timeline of one iteration of the last size",
-              [&](const std::string& s) { to.trace = read_path("--trace", s); });
+  add_path(command, "--json", "FILE.json", "Write all figures as JSON", to.json);
+  add_path(command, "--trace", "FILE.json", "Write a timeline of one iteration of the last size", to.trace);
   if (verb == Verb::all_reduce)
-    command.add("--group", "N", "Reduce hierarchically in groups of N ranks, like processes of N ranks each",
-                [&to](const std::string& s) { to.group = read_group(s); });
-  command.add("-T,--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
-              [&to](const std::string& s) { to.timeout = read_timeout("-T", s); });
+    add_integer(command, "--group", "N",
+                "Reduce hierarchically in groups of N ranks, like processes of N ranks each", to.group, 1,
+                kMostGroup);
+  add_integer(command, "-T,--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
+              to.timeout, 1, kMostTimeout);
   command.when_parsed([&to] { check_sizes(to); });
   return command;
 }

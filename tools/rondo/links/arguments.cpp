@@ -9,8 +9,7 @@ Command add_links(const Command& app, LinksArguments& to) {
   links.add("--devices", "N|LIST", "Devices: a count, or a list such as 0,1,3 [all]",
             [&](const std::string& s) { to.devices = parse_devices(s); });
   const Option store =
-      links.add("--store", "FILE.json", "File for the results [~/.cache/rondo/links.json]",
-                [&](const std::string& s) { to.store = read_path("--store", s); });
+      add_path(links, "--store", "FILE.json", "File for the results [~/.cache/rondo/links.json]", to.store);
   links.add_flag("--no-store", to.no_store, "Do not store the results").excludes(store);
   return links;
 }

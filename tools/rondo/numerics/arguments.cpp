@@ -26,11 +26,9 @@ Command add_numerics(const Command& app, NumericsArguments& to) {
       app.add_command("numerics", "Show the errors of fp32, tf32, tf32x3, bf16 and fp16 matrix products");
   numerics.add("--k", "N,N,...", "Lengths of the sums [1,8,16,32,64,512,4096]",
                [&](const std::string& s) { to.k = read_lengths(s); });
-  numerics.add("--size", "N", "Rows and columns of the results [96]",
-               [&](const std::string& s) { to.size = read_integer<int64_t>("--size", s, 1, kMostSize); });
-  numerics.add("--seed", "N", "Seed of the random factors [0]", [&](const std::string& s) {
-    to.seed = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
-  });
+  add_integer(numerics, "--size", "N", "Rows and columns of the results [96]", to.size, 1, kMostSize);
+  add_integer(numerics, "--seed", "N", "Seed of the random factors [0]", to.seed, 0,
+              std::numeric_limits<uint64_t>::max());
   return numerics;
 }
 

@@ -50,7 +50,7 @@ Command add_plot(const Command& app, PlotArguments& to) {
                     throw Error(bad_argument("--name is empty, must be the name of a run"));
                   to.names.push_back(name);
                 });
-  plot.add("--svg", "FILE.svg", "The picture", [&](const std::string& s) { to.svg = read_path("--svg", s); });
+  add_path(plot, "--svg", "FILE.svg", "The picture", to.svg);
   return plot;
 }
 

@@ -19,43 +19,37 @@ std::string read_line(const std::string& option, const std::string& text) {
 
 void add_size(const Command& command, const std::string& option, const std::string& what, int64_t& to,
               int64_t low = 1, int64_t high = kMostElements) {
-  command.add(option, "N", concat(what, " [", to, "]"),
-              [=, &to](const std::string& s) { to = read_integer<int64_t>(option, s, low, high); });
+  add_integer(command, option, "N", concat(what, " [", to, "]"), to, low, high);
 }
 
 // The options of every kind of work.
 void add_common(const Command& command, ProfileArguments& to) {
   command.add("--gpu", "NAME", "GPU of the forecast, and whose tiles are chosen [h100]",
               [&](const std::string& s) { to.gpu = s; });
-  command.add(
-      "--blocks", "N",
-      "Run and observe at most N blocks of each launch, and scale the counts; 0: all [0; train: 4]",
-      [&](const std::string& s) { to.blocks = read_integer<int64_t>("--blocks", s, 0, kMostElements); });
+  add_integer(command, "--blocks", "N",
+              "Run and observe at most N blocks of each launch, and scale the counts; 0: all [0; train: 4]",
+              to.blocks, 0, kMostElements);
   command.add_flag("--lines", to.lines, "Show the worst source lines, with what to do about them");
   command.add("--draw", "FILE:LINE",
               "Draw the lanes of the worst requests of a line of --lines: the banks or sectors they access",
               [&](const std::string& s) { to.draw = read_line("--draw", s); });
-  command.add("--draw-svg", "FILE.svg", "Also write this drawing as a picture",
-              [&](const std::string& s) { to.draw_svg = read_path("--draw-svg", s); });
+  add_path(command, "--draw-svg", "FILE.svg", "Also write this drawing as a picture", to.draw_svg);
   command.add_flag("--warm", to.warm, "Assume that data that fits in the L2 cache is there already");
-  command.add("--compiled", "FILE.json", "Registers by kernel, as written by tools/sass-report",
-              [&](const std::string& s) { to.compiled = read_path("--compiled", s); });
-  command.add("--json", "FILE.json", "Also write all counts",
-              [&](const std::string& s) { to.json = read_path("--json", s); });
-  command.add("--svg", "FILE.svg", "Also draw the roofline",
-              [&](const std::string& s) { to.svg = read_path("--svg", s); });
+  add_path(command, "--compiled", "FILE.json", "Registers by kernel, as written by tools/sass-report",
+           to.compiled);
+  add_path(command, "--json", "FILE.json", "Also write all counts", to.json);
+  add_path(command, "--svg", "FILE.svg", "Also draw the roofline", to.svg);
 }
 
 void add_math(const Command& command, ProfileArguments& to) {
   static constexpr Math kMaths[] = {Math::fp32, Math::tf32, Math::tf32x3};
-  command.add("--math", "NAME", "Arithmetic of float products: fp32, tf32 or tf32x3 [fp32]",
-              [&](const std::string& s) { to.math = read_name("--math", s, kMaths); });
+  add_name(command, "--math", "NAME", "Arithmetic of float products: fp32, tf32 or tf32x3 [fp32]", to.math,
+           kMaths);
 }
 
 void add_type(const Command& command, const char* help, ProfileArguments& to) {
   static constexpr DType kTypes[] = {DType::float32, DType::bfloat16, DType::float16};
-  command.add("--type", "NAME", help,
-              [&](const std::string& s) { to.type = read_name("--type", s, kTypes); });
+  add_name(command, "--type", "NAME", help, to.type, kTypes);
 }
 
 constexpr const char* kTypeOfElements = "Type of the elements: float32, bfloat16 or float16 [float32]";
@@ -109,30 +103,21 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
   add_size(conv, "--pad", "Padding", to.pad, 0);
   add_math(conv, to);
   add_type(conv, "Type of images and filters: float32, bfloat16 or float16 [float32]", to);
-  conv.add("--pass", "NAME", "forward, data_gradient, filter_gradient or all [all]",
-           [&](const std::string& s) {
-             to.pass = read_word("--pass", s, {"forward", "data_gradient", "filter_gradient", "all"});
-           });
-  conv.add(
-      "--algorithm", "NAME",
+  add_word(conv, "--pass", "NAME", "forward, data_gradient, filter_gradient or all [all]", to.pass,
+           {"forward", "data_gradient", "filter_gradient", "all"});
+  add_word(
+      conv, "--algorithm", "NAME",
       "automatic, direct, winograd; few_channels or implicit_gemm, the kernels of direct; or all that can "
       "compute this convolution [automatic]",
-      [&](const std::string& s) {
-        to.algorithm = read_word("--algorithm", s,
-                                 {"automatic", "direct", "winograd", "few_channels", "implicit_gemm", "all"});
-      });
+      to.algorithm, {"automatic", "direct", "winograd", "few_channels", "implicit_gemm", "all"});
 
   const Command pool = add("pool", "A pooling layer, forward and backward", ProfiledWork::pool);
   add_image(pool, to);
   add_size(pool, "--window", "Height and width of a window", to.window);
-  pool.add("--stride", "N", "Stride [the window]", [&](const std::string& s) {
-    to.pool_stride = read_integer<int64_t>("--stride", s, 1, kMostElements);
-  });
+  add_integer(pool, "--stride", "N", "Stride [the window]", to.pool_stride, 1, kMostElements);
   add_size(pool, "--pad", "Padding", to.pool_pad, 0);
   add_type(pool, kTypeOfElements, to);
-  pool.add("--kind", "NAME", "avg or max [avg]", [&](const std::string& s) {
-    to.pool = read_word("--kind", s, {"avg", "max"});
-  });
+  add_word(pool, "--kind", "NAME", "avg or max [avg]", to.pool, {"avg", "max"});
 
   const Command norm =
       add("batch-norm", "Batch normalisation, forward and backward", ProfiledWork::batch_norm);
@@ -148,12 +133,10 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
 
   const Command reduce =
       add("all-reduce", "An all-reduce: the kernels of all ranks", ProfiledWork::all_reduce);
-  reduce.add("--devices", "N", "Devices [2]",
-             [&](const std::string& s) { to.devices = read_integer<int>("--devices", s, 2, 64); });
+  add_integer(reduce, "--devices", "N", "Devices [2]", to.devices, 2, 64);
   add_size(reduce, "--bytes", "Bytes per rank", to.bytes, 2);
   add_type(reduce, kTypeOfElements, to);
-  reduce.add("--algorithm", "NAME", "ring, direct or root [ring]",
-             [&](const std::string& s) { to.all_reduce = read_name("--algorithm", s, kAlgorithms); });
+  add_name(reduce, "--algorithm", "NAME", "ring, direct or root [ring]", to.all_reduce, kAlgorithms);
 
   const Command train = add("train", "The kernels of one training step", ProfiledWork::train);
   train
@@ -161,10 +144,8 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
            [&](const std::string& s) { to.model = read_word("the model", s, nn::model_names()); })
       .required();
   add_size(train, "--batch-size", "Samples", to.batch);
-  train.add("--layers", "N", "Hidden layers of the mlp [90]",
-            [&](const std::string& s) { to.layers = read_integer<int64_t>("--layers", s, 0, 1000); });
-  train.add("--precision", "NAME", kPrecisionHelp,
-            [&](const std::string& s) { to.precision = read_name("--precision", s, kPrecisions); });
+  add_integer(train, "--layers", "N", "Hidden layers of the mlp [90]", to.layers, 0, 1000);
+  add_name(train, "--precision", "NAME", kPrecisionHelp, to.precision, kPrecisions);
   profile.require_command();
   return commands;
 }

@@ -83,28 +83,15 @@ void check(const ShardArguments& arguments) {
 
 Command add_shard(const Command& app, ShardArguments& to) {
   const Command shard = app.add_command("shard", "Show how an array is distributed over the devices");
-  const Option array = shard.add("--array", "NAME", "Array of a training run: batch, parameters or optimizer",
-                                 [&](const std::string& s) { to.array = read_name("--array", s, kArrays); });
+  const Option array = add_name(shard, "--array", "NAME",
+                                "Array of a training run: batch, parameters or optimizer", to.array, kArrays);
   shard.add("--model", "MODEL", "lenet, resnet18 or mlp [lenet]", [&](const std::string& s) { to.model = s; })
       .needs(array);
-  shard
-      .add("--optimizer", "NAME", "sgd or adam [adam]",
-           [&](const std::string& s) {
-             to.optimizer = read_word("--optimizer", s, {"sgd", "adam"});
-           })
+  add_word(shard, "--optimizer", "NAME", "sgd or adam [adam]", to.optimizer, {"sgd", "adam"}).needs(array);
+  add_integer(shard, "--devices", "N", "Number of devices [2]", to.devices, 1, kMostDevices).needs(array);
+  add_integer(shard, "--batch", "N", "Samples per step over all devices [256]", to.batch, 1, kMostRows)
       .needs(array);
-  shard
-      .add("--devices", "N", "Number of devices [2]",
-           [&](const std::string& s) { to.devices = read_integer<int>("--devices", s, 1, kMostDevices); })
-      .needs(array);
-  shard
-      .add("--batch", "N", "Samples per step over all devices [256]",
-           [&](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, kMostRows); })
-      .needs(array);
-  shard
-      .add("--mode", "MODE", "single, sharded or replicated [sharded]",
-           [&](const std::string& s) { to.mode = read_name("--mode", s, kModes); })
-      .needs(array);
+  add_name(shard, "--mode", "MODE", "single, sharded or replicated [sharded]", to.mode, kModes).needs(array);
   const Option shape = shard.add("--shape", "RxC", "Any array: its rows and columns, such as 8192x1024",
                                  [&](const std::string& s) { to.shape = parse_shape(s); });
   const Option mesh = shard.add("--mesh", "XxY", "Devices in rows and columns, such as 2x4",
@@ -115,8 +102,7 @@ Command add_shard(const Command& app, ShardArguments& to) {
   shape.excludes(array).needs(mesh).needs(spec);
   mesh.needs(shape);
   spec.needs(shape);
-  shard.add("--svg", "FILE.svg", "Also draw it",
-            [&](const std::string& s) { to.svg = read_path("--svg", s); });
+  add_path(shard, "--svg", "FILE.svg", "Also draw it", to.svg);
   return shard;
 }
 

@@ -73,34 +73,22 @@ Command add_strategies(const Command& app, StrategiesArguments& to) {
                  [&](const std::string& s) { to.strategies = parse_strategies(s); });
   strategies.add("--devices", "N|LIST", "A count, or a list such as 0,1,0 with one rank per entry [2]",
                  [&](const std::string& s) { to.devices = parse_devices(s); });
-  strategies.add("--batch", "N", "Samples per step [64]", [&](const std::string& s) {
-    to.batch = read_integer<int64_t>("--batch", s, 1, kMostSamples);
-  });
-  strategies.add("--micro-batches", "N", "Micro-batches of the pipeline [4]",
-                 [&](const std::string& s) {
-                   to.micro_batches = read_integer<int64_t>("--micro-batches", s, 1, kMostSamples);
-                 });
-  strategies.add("--steps", "N", "Steps of each strategy [5]",
-                 [&](const std::string& s) { to.steps = read_integer<int>("--steps", s, 1, kMostSteps); });
+  add_integer(strategies, "--batch", "N", "Samples per step [64]", to.batch, 1, kMostSamples);
+  add_integer(strategies, "--micro-batches", "N", "Micro-batches of the pipeline [4]", to.micro_batches, 1,
+              kMostSamples);
+  add_integer(strategies, "--steps", "N", "Steps of each strategy [5]", to.steps, 1, kMostSteps);
   strategies.add("--lr", "RATE", "Learning rate [0.1 for lenet, 0.001 for the mlp]",
                  [&](const std::string& s) { to.lr = read_learning_rate<float>(s); });
-  strategies.add("--layers", "N", "Hidden layers of the mlp [6]", [&](const std::string& s) {
-    to.layers = read_integer<int64_t>("--layers", s, 0, kMostLayers);
-  });
-  strategies.add("--width", "N", "Width of the mlp's hidden layers [128]", [&](const std::string& s) {
-    to.width = read_integer<int64_t>("--width", s, 1, kMostWidth);
-  });
-  strategies.add("--seed", "N", "Seed of the weights and of the random data [0]",
-                 [&](const std::string& s) {
-                   to.seed = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
-                 });
-  strategies.add(
-      "--data", "DIR",
+  add_integer(strategies, "--layers", "N", "Hidden layers of the mlp [6]", to.layers, 0, kMostLayers);
+  add_integer(strategies, "--width", "N", "Width of the mlp's hidden layers [128]", to.width, 1, kMostWidth);
+  add_integer(strategies, "--seed", "N", "Seed of the weights and of the random data [0]", to.seed, 0,
+              std::numeric_limits<uint64_t>::max());
+  add_path(
+      strategies, "--data", "DIR",
       "Folder with Fashion-MNIST's four files, gzipped or not [the environment variable RONDO_DATA, else the "
       "installed ones]",
-      [&](const std::string& s) { to.data = read_path("--data", s); });
-  strategies.add("--json", "FILE.json", "Write all figures as JSON",
-                 [&](const std::string& s) { to.json = read_path("--json", s); });
+      to.data);
+  add_path(strategies, "--json", "FILE.json", "Write all figures as JSON", to.json);
   return strategies;
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace rondo::program {
@@ -37,13 +38,7 @@ inline std::string read_path(const std::string& option, const std::string& text)
   throw Error(bad_argument(option, " is empty, must be a path"));
 }
 
-inline int read_group(const std::string& text) { return read_integer<int>("--group", text, 1, 64); }
-
-// Seconds.
-inline int read_timeout(const std::string& option, const std::string& text) {
-  constexpr int kMost = 24 * 3600;
-  return read_integer<int>(option, text, 1, kMost);
-}
+inline constexpr int kMostGroup = 64, kMostTimeout = 24 * 3600;  // ranks; seconds
 
 // Reads one of the words.
 inline std::string read_word(const std::string& option, const std::string& text,
@@ -57,17 +52,63 @@ inline std::string read_word(const std::string& option, const std::string& text,
 }
 
 // Reads the name of one of the values.
-template <class Value, size_t n>
-Value read_name(const std::string& option, const std::string& text, const Value (&values)[n]) {
+template <class Value>
+Value read_name(const std::string& option, const std::string& text, const std::vector<Value>& values) {
   std::vector<std::string> names;
   for (const Value value : values) names.emplace_back(name_of(value));
   const std::string name = read_word(option, text, names);
-  return values[std::ranges::find(names, name) - names.begin()];
+  return values[static_cast<size_t>(std::ranges::find(names, name) - names.begin())];
 }
 
 inline Algorithm read_algorithm(const std::string& text) {
-  return read_name("--algorithm", text,
-                   {Algorithm::automatic, Algorithm::ring, Algorithm::direct, Algorithm::root});
+  return read_name<Algorithm>("--algorithm", text,
+                              {Algorithm::automatic, Algorithm::ring, Algorithm::direct, Algorithm::root});
+}
+
+// Each of these adds an option whose value is read into `to`. Messages name it by its first spelling.
+namespace detail {
+inline std::string first_of(const std::string& names) { return names.substr(0, names.find(',')); }
+
+template <class T>
+struct Number {
+  using type = T;
+};
+template <class T>
+struct Number<std::optional<T>> {
+  using type = T;
+};
+}  // namespace detail
+
+template <class To, class Integer = typename detail::Number<To>::type>
+Option add_integer(const Command& command, const std::string& names, const std::string& value,
+                   const std::string& help, To& to, std::type_identity_t<Integer> low,
+                   std::type_identity_t<Integer> high) {
+  return command.add(names, value, help, [=, &to, name = detail::first_of(names)](const std::string& s) {
+    to = read_integer<Integer>(name, s, low, high);
+  });
+}
+
+template <class To>
+Option add_path(const Command& command, const std::string& names, const std::string& value,
+                const std::string& help, To& to) {
+  return command.add(names, value, help, [&to, name = detail::first_of(names)](const std::string& s) {
+    to = read_path(name, s);
+  });
+}
+
+inline Option add_word(const Command& command, const std::string& names, const std::string& value,
+                       const std::string& help, std::string& to, const std::vector<std::string>& words) {
+  return command.add(names, value, help, [words, &to, name = detail::first_of(names)](const std::string& s) {
+    to = read_word(name, s, words);
+  });
+}
+
+template <class To, class Value, size_t n>
+Option add_name(const Command& command, const std::string& names, const std::string& value,
+                const std::string& help, To& to, const Value (&values)[n]) {
+  return command.add(names, value, help,
+                     [all = std::vector<Value>(values, values + n), &to, name = detail::first_of(names)](
+                         const std::string& s) { to = read_name(name, s, all); });
 }
 
 }  // namespace rondo::program

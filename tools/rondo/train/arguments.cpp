@@ -34,14 +34,12 @@ float read_share(const std::string& option, const std::string& text, float end) 
 }
 
 void add_seed(const Command& app, uint64_t& to, const std::string& help) {
-  app.add("--seed", "N", help, [&](const std::string& s) {
-    to = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
-  });
+  add_integer(app, "--seed", "N", help, to, 0, std::numeric_limits<uint64_t>::max());
 }
 
 void add_trace(const Command& app, std::string& to) {
-  app.add("--trace", "FILE.json", "Write a timeline of the first steps for Perfetto or chrome://tracing",
-          [&](const std::string& s) { to = read_path("--trace", s); });
+  add_path(app, "--trace", "FILE.json",
+           "Write a timeline of the first steps for Perfetto or chrome://tracing", to);
 }
 
 void add_ranks(const Command& app, RanksArguments& to, const std::string& default_devices,
@@ -50,49 +48,41 @@ void add_ranks(const Command& app, RanksArguments& to, const std::string& defaul
       "--devices", "N|LIST",
       "A count, or a list such as 0,1,0 with one replica per entry [" + default_devices + "; with mpirun 1]",
       [&](const std::string& s) { to.devices = parse_devices(s); });
-  app.add("--batch", "N", "Samples per step over all devices [" + default_batch + "]",
-          [&to, most](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, most); });
+  add_integer(app, "--batch", "N", "Samples per step over all devices [" + default_batch + "]", to.batch, 1,
+              most);
   app.add("--algorithm", "NAME", "All-reduce algorithm: automatic, ring, direct or root [automatic]",
           [&](const std::string& s) { to.algorithm = read_algorithm(s); });
   app.add_flag("--device-count-invariant", to.device_count_invariant,
                "Sum gradients over 8 blocks of each batch: same bits on 1 to 8 devices");
-  app.add("--group", "N", "Reduce hierarchically in groups of N replicas, like processes of N replicas each",
-          [&](const std::string& s) { to.group = read_group(s); });
-  app.add("--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
-          [&](const std::string& s) { to.timeout = read_timeout("--timeout", s); });
-  app.add("--precision", "NAME", kPrecisionHelp,
-          [&](const std::string& s) { to.precision = read_name("--precision", s, kPrecisions); });
-  app.add("--reduce-dtype", "NAME",
-          "Type of the gradients' all-reduce: fp32, or bf16 with half the bytes [fp32]",
-          [&](const std::string& s) {
-            to.reduce_dtype = read_name("--reduce-dtype", s, {Precision::fp32, Precision::bf16});
-          });
+  add_integer(app, "--group", "N",
+              "Reduce hierarchically in groups of N replicas, like processes of N replicas each", to.group, 1,
+              kMostGroup);
+  add_integer(app, "--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]", to.timeout,
+              1, kMostTimeout);
+  add_name(app, "--precision", "NAME", kPrecisionHelp, to.precision, kPrecisions);
+  add_name(app, "--reduce-dtype", "NAME",
+           "Type of the gradients' all-reduce: fp32, or bf16 with half the bytes [fp32]", to.reduce_dtype,
+           {Precision::fp32, Precision::bf16});
   app.add_flag("--verify", to.verify, "After every step, check that all replicas are bitwise equal");
 }
 
 void add_image_training(const Command& app, ImageTraining& to) {
-  app.add("--epochs", "N", "Passes over the training data [10]",
-          [&](const std::string& s) { to.epochs = read_integer<int>("--epochs", s, 1, kMaxEpochs); });
+  add_integer(app, "--epochs", "N", "Passes over the training data [10]", to.epochs, 1, kMaxEpochs);
   add_seed(app, to.seed, "Seed of the weights and of the order of samples [0]");
-  app.add("--limit", "SAMPLES", "Use only the first SAMPLES training and test images",
-          [&](const std::string& s) { to.limit = read_integer<int64_t>("--limit", s, 1, kMaxSamples); });
-  app.add("--data", "DIR",
-          "Folder with the four data files, gzipped or not [the environment variable RONDO_DATA, else the "
-          "installed ones]",
-          [&](const std::string& s) { to.data = read_path("--data", s); });
-  app.add("--log", "FILE.csv", "Write each epoch's figures as CSV",
-          [&](const std::string& s) { to.log = read_path("--log", s); });
-  app.add("--plot", "FILE.svg", "Draw loss and test accuracy by epoch",
-          [&](const std::string& s) { to.plot = read_path("--plot", s); });
+  add_integer(app, "--limit", "SAMPLES", "Use only the first SAMPLES training and test images", to.limit, 1,
+              kMaxSamples);
+  add_path(app, "--data", "DIR",
+           "Folder with the four data files, gzipped or not [the environment variable RONDO_DATA, else the "
+           "installed ones]",
+           to.data);
+  add_path(app, "--log", "FILE.csv", "Write each epoch's figures as CSV", to.log);
+  add_path(app, "--plot", "FILE.svg", "Draw loss and test accuracy by epoch", to.plot);
   add_trace(app, to.trace);
 }
 
 void add_optimizer(const Command& app, OptimizerArguments& to) {
-  app.add("--optimizer", "NAME", concat("sgd, adam or adamw [", name_of(to.kind), "]"),
-          [&](const std::string& s) {
-            to.kind =
-                read_name("--optimizer", s, {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw});
-          });
+  add_name(app, "--optimizer", "NAME", concat("sgd, adam or adamw [", name_of(to.kind), "]"), to.kind,
+           {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw});
   app.add("--momentum", "SHARE", "Momentum of sgd [0]",
           [&](const std::string& s) { to.momentum = read_share("--momentum", s, 1); });
   app.add_flag("--nesterov", to.nesterov, "Nesterov's momentum, with --momentum above 0");
@@ -101,15 +91,12 @@ void add_optimizer(const Command& app, OptimizerArguments& to) {
 }
 
 void add_memory(const Command& app, int64_t& micro_batches, int64_t& checkpoint_layers) {
-  app.add("--micro-batches", "N", "Split each shard into N micro-batches and accumulate their gradients [1]",
-          [&](const std::string& s) {
-            micro_batches = read_integer<int64_t>("--micro-batches", s, 1, kMaxSamples);
-          });
-  app.add("--checkpoint-layers", "N",
-          "Keep activations only every N operations and recompute the others; 0: keep all [0]",
-          [&](const std::string& s) {
-            checkpoint_layers = read_integer<int64_t>("--checkpoint-layers", s, 0, kMaxSteps);
-          });
+  add_integer(app, "--micro-batches", "N",
+              "Split each shard into N micro-batches and accumulate their gradients [1]", micro_batches, 1,
+              kMaxSamples);
+  add_integer(app, "--checkpoint-layers", "N",
+              "Keep activations only every N operations and recompute the others; 0: keep all [0]",
+              checkpoint_layers, 0, kMaxSteps);
 }
 
 void add_weights(const Command& app, std::string& to, const std::string& help) {
@@ -158,9 +145,8 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
             static_cast<void>(nn::parse_learning_rate(s, kMaxLearningRate));
             to.schedule = s;
           });
-  app.add(
-      "--warmup-steps", "STEPS", "Warm-up steps, in which the learning rate rises to its value [0]",
-      [&](const std::string& s) { to.warmup = read_integer<int64_t>("--warmup-steps", s, 0, kMaxSamples); });
+  add_integer(app, "--warmup-steps", "STEPS",
+              "Warm-up steps, in which the learning rate rises to its value [0]", to.warmup, 0, kMaxSamples);
   add_optimizer(app, to.optimizer);
   add_weights(app, to.weights,
               "Initial weights: normal (standard deviation 0.01), default, xavier or kaiming");
@@ -171,11 +157,11 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
                  "Batch normalisation over each device's shard instead of the whole batch");
   add_memory(app, to.micro_batches, to.checkpoint_layers);
   add_image_training(app, to);
-  app.add("--save", "FILE",
-          "Write a checkpoint after each epoch, and when Ctrl-C, SIGTERM or SIGHUP ends the training",
-          [&](const std::string& s) { to.save = read_path("--save", s); });
-  app.add("--resume", "FILE", "Resume from a checkpoint, as if the training had not been stopped",
-          [&](const std::string& s) { to.resume = read_path("--resume", s); });
+  add_path(app, "--save", "FILE",
+           "Write a checkpoint after each epoch, and when Ctrl-C, SIGTERM or SIGHUP ends the training",
+           to.save);
+  add_path(app, "--resume", "FILE", "Resume from a checkpoint, as if the training had not been stopped",
+           to.resume);
   for (const RefusedOption& option : kRefusedByImages) app.refuse(option.name, option.reason);
 }
 
@@ -199,14 +185,11 @@ Command add_resnet18(const Command& train, NetworkArguments& to) {
 Command add_mlp(const Command& train, MlpArguments& to) {
   const Command mlp = train.add_command("mlp", "A deep MLP on random data: time and memory of a step");
   const auto size = [&](const char* option, int64_t& value, int64_t most, const char* help) {
-    mlp.add(option, "N", concat(help, " [", value, "]"),
-            [=, &value](const std::string& s) { value = read_integer<int64_t>(option, s, 1, most); });
+    add_integer(mlp, option, "N", concat(help, " [", value, "]"), value, 1, most);
   };
-  mlp.add("--mode", "NAME",
-          "single: one device; sharded: split batch; replicated: whole batch on every device [sharded]",
-          [&](const std::string& s) {
-            to.mode = read_name("--mode", s, {MlpMode::single, MlpMode::sharded, MlpMode::replicated});
-          });
+  add_name(mlp, "--mode", "NAME",
+           "single: one device; sharded: split batch; replicated: whole batch on every device [sharded]",
+           to.mode, {MlpMode::single, MlpMode::sharded, MlpMode::replicated});
   add_ranks(mlp, to, "1 in the mode single, else 2", "6912 for each device", kMaxMlpBatch);
   size("--layers", to.layers, kMaxLayers, "Hidden layers");
   size("--width", to.width, kMaxWidth, "Width of the hidden layers");
@@ -215,15 +198,13 @@ Command add_mlp(const Command& train, MlpArguments& to) {
   mlp.add("--lr", "RATE", "Learning rate [0.0001]",
           [&](const std::string& s) { to.lr = read_learning_rate<double>(s); });
   add_optimizer(mlp, to.optimizer);
-  mlp.add("--steps", "N", "Timed steps, after two untimed ones [7]",
-          [&](const std::string& s) { to.steps = read_integer<int>("--steps", s, 1, kMaxSteps); });
+  add_integer(mlp, "--steps", "N", "Timed steps, after two untimed ones [7]", to.steps, 1, kMaxSteps);
   add_seed(mlp, to.seed, "Seed of the weights and of the data [0]");
   add_weights(mlp, to.weights,
               "Initial weights: default (uniform in +-1 / sqrt(inputs)), normal (standard deviation 0.01), "
               "xavier or kaiming");
   add_memory(mlp, to.micro_batches, to.checkpoint_layers);
-  mlp.add("--json", "FILE.json", "Write all figures as JSON",
-          [&](const std::string& s) { to.json = read_path("--json", s); });
+  add_path(mlp, "--json", "FILE.json", "Write all figures as JSON", to.json);
   add_trace(mlp, to.trace);
   for (const RefusedOption& option : kRefusedByMlp) mlp.refuse(option.name, option.reason);
   return mlp;
