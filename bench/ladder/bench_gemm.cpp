@@ -23,14 +23,12 @@ struct Variant {
 template <class T>
 void time_product(benchmark::State& state, const Variant<T>& variant, const ProductShape& shape) {
   Product<T> product(shape);
-  Stream stream;
-  throw_if_error(product.run(variant.run, variant.math, stream));
-  stream.synchronize();
+  const auto run = [&](cudaStream_t stream) { return product.run(variant.run, variant.math, stream); };
+  run_once(run);
   if (!product.is_right(variant.math)) return state.SkipWithError("the product is wrong");
   const Work work = product.work();
   const bool strict = std::is_same_v<T, float> && variant.math == Math::fp32;
-  time_device_work(state, Cache::hot, work, strict ? bound_of(work) : Bound{},
-                   [&](cudaStream_t on) { return product.run(variant.run, variant.math, on); });
+  time_device_work(state, Cache::hot, work, strict ? bound_of(work) : Bound{}, run);
 }
 
 struct Layer {

@@ -76,9 +76,7 @@ struct Convolution : ConvTensors<T> {
   bool is_right(ConvOp op, double rounding) {
     this->result(op).fill_bytes(0xff);
     filter_gradient.fill_bytes(0xff);
-    Stream stream;
-    throw_if_error(run(op, stream));
-    stream.synchronize();
+    run_once([&](cudaStream_t stream) { return run(op, stream); });
     return is_convolution(
         layer, op, Channels::last, this->as_floats(this->x), this->as_floats(this->y),
         op == ConvOp::filter_gradient ? filter_gradient.download() : this->as_floats(this->filter), rounding);

@@ -2,7 +2,6 @@
 // and needs no data set; `rondo train lenet` times the real one.
 
 #include <rondo/bench/support/bench.h>
-#include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/train/fit.h>
 #include <rondo/nn/lenet_from_scratch.h>
 #include <rondo/nn/models/models.h>
@@ -32,13 +31,6 @@ FashionMnist random_images(int64_t count) {
 constexpr double kFirstLayer = 26.0 * 26 * 20 * (3 * 3);
 constexpr double kOtherLayers = 9.0 * 9 * 50 * (5 * 5 * 20) + 800.0 * 128 + 128.0 * 10;
 constexpr double kTrainingFlops = 2 * (2 * kFirstLayer + 3 * kOtherLayers);
-
-// Ranks 0 .. range(1) - 1, each on its own device if there are enough; otherwise all on device 0.
-std::vector<int> devices_for(int ranks) {
-  std::vector<int> devices;
-  for (int rank = 0; rank < ranks; ++rank) devices.push_back(ranks <= device_count() ? rank : 0);
-  return devices;
-}
 
 constexpr int kEpochs = 2;  // the first loads kernels and touches memory; the second is timed
 

@@ -32,9 +32,7 @@ void copy(benchmark::State& state, Cache cache) {
   const auto work = [&](cudaStream_t stream) {
     return stream_copy({to.data(), count}, {from.data(), count}, stream);
   };
-  Stream stream;
-  throw_if_error(work(stream));
-  stream.synchronize();
+  run_once(work);
   if (head(to) != head(from)) return state.SkipWithError("the copy differs from the original");
   const double bytes = 2.0 * static_cast<double>(from.bytes());
   time_device_work(state, cache, {.bytes = bytes}, copy_bound(bytes), work);
@@ -47,9 +45,7 @@ void triad(benchmark::State& state, Cache cache) {
   const auto work = [&](cudaStream_t stream) {
     return stream_triad({to.data(), count}, {a.data(), count}, {b.data(), count}, kFactor, stream);
   };
-  Stream stream;
-  throw_if_error(work(stream));
-  stream.synchronize();
+  run_once(work);
   const std::vector<float> xs = head(a), ys = head(b), found = head(to);
   for (size_t i = 0; i < found.size(); ++i)
     if (found[i] != std::fma(kFactor, ys[i], xs[i])) return state.SkipWithError("the triad is wrong");
@@ -63,9 +59,7 @@ void read_only(benchmark::State& state, Cache cache) {
   const auto work = [&](cudaStream_t stream) {
     return stream_read({sums.data(), sums.size()}, {from.data(), count}, stream);
   };
-  Stream stream;
-  throw_if_error(work(stream));
-  stream.synchronize();
+  run_once(work);
   double expected = 0, found = 0;
   for (float value : head(from)) expected += value;
   const std::vector<float> all_sums = sums.download();
@@ -151,9 +145,7 @@ void peer_copy(benchmark::State& state) {
         cudaMemcpyPeerAsync(to.data(), to_device, from.data(), 0, static_cast<size_t>(bytes), stream),
         "peer copy");
   };
-  Stream stream;
-  throw_if_error(work(stream));
-  stream.synchronize();
+  run_once(work);
   if (head(to) != head(from)) return state.SkipWithError("the copy differs from the original");
   // Cache::hot would submit many copies as one graph, but some driver versions cannot capture copies between
   // devices.

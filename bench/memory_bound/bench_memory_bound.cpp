@@ -23,9 +23,7 @@ constexpr double kFloat = sizeof(float);
 
 // Runs `work` once and compares the first elements of `result` with `expected`. NaN fails.
 bool right(const EnqueueFunction& work, const Buffer<float>& result, const std::vector<double>& expected) {
-  Stream stream;
-  throw_if_error(work(stream));
-  stream.synchronize();
+  run_once(work);
   std::vector<float> found(expected.size());
   RONDO_CUDA_THROW(
       cudaMemcpy(found.data(), result.data(), found.size() * sizeof(float), cudaMemcpyDeviceToHost));
@@ -142,9 +140,7 @@ void max_pool_backward_of(benchmark::State& state, Images in) {
   const Images out = {in.count, in.side / 2, in.channels};
   Buffer<float> x = normal_buffer(in.size(), 1), dy = normal_buffer(out.size(), 2), y(out.size()),
                 dx(in.size());
-  Stream stream;
-  throw_if_error(max_pool(out.view(y.data()), in.view(x.data()), {}, stream));
-  stream.synchronize();
+  run_once([&](cudaStream_t s) { return max_pool(out.view(y.data()), in.view(x.data()), {}, s); });
   const std::vector<float> x_host = x.download(), dy_host = dy.download();
   std::vector<double> expected;
   for (int64_t c = 0; c < in.channels; ++c) {
@@ -217,9 +213,7 @@ void gather_batch_of(benchmark::State& state, int64_t batch) {
   Buffer<int32_t> order(kSamples), labels(batch);
   Buffer<int64_t> epoch(std::vector<int64_t>{0});
   Buffer<float> x(batch * kSide * kSide);
-  Stream stream;
-  throw_if_error(shuffle({order.data(), kSamples}, 1, epoch.data(), stream));
-  stream.synchronize();
+  run_once([&](cudaStream_t s) { return shuffle({order.data(), kSamples}, 1, epoch.data(), s); });
   const auto first = static_cast<size_t>(order.download()[0]) * kSide * kSide;
   std::vector<double> expected;
   for (size_t i = 0; i < kChecked; ++i) expected.push_back(bytes[first + i] / 255.0);
@@ -241,9 +235,7 @@ void shuffle_of(benchmark::State& state, int64_t size) {
   const auto work = [&](cudaStream_t stream) {
     return shuffle({order.data(), size}, 1, epoch.data(), stream);
   };
-  Stream stream;
-  throw_if_error(work(stream));
-  stream.synchronize();
+  run_once(work);
   std::vector<int32_t> found = order.download();
   std::sort(found.begin(), found.end());
   for (size_t i = 0; i < found.size(); ++i)
@@ -255,9 +247,7 @@ BENCHMARK_CAPTURE(shuffle_of, lenet, 60'000)->UseManualTime();
 void fill_normal_of(benchmark::State& state, int64_t size) {
   Buffer<float> x(size);
   const auto work = [&](cudaStream_t stream) { return fill_normal({x.data(), size}, 0, 1, {}, stream); };
-  Stream stream;
-  throw_if_error(work(stream));
-  stream.synchronize();
+  run_once(work);
   double squares = 0;
   for (const float value : x.download()) squares += static_cast<double>(value) * value;
   if (!(std::abs(squares / static_cast<double>(size) - 1) < 0.05))

@@ -3,7 +3,6 @@
 // the same step with PyTorch.
 
 #include <rondo/bench/support/bench.h>
-#include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/nn/diagnostics/summary.h>
@@ -18,13 +17,6 @@ namespace {
 
 constexpr nn::Shape kImage = {28, 28, 1};
 constexpr int kClasses = 10;
-
-// Ranks 0 .. range(1) - 1, each on its own device if there are enough; otherwise all on device 0.
-std::vector<int> devices_for(int ranks) {
-  std::vector<int> devices;
-  for (int rank = 0; rank < ranks; ++rank) devices.push_back(ranks <= device_count() ? rank : 0);
-  return devices;
-}
 
 struct Batch {
   std::vector<float> images;

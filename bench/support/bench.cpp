@@ -1,6 +1,7 @@
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/support/row.h>
 #include <rondo/bench/support/inputs.h>
+#include <rondo/kernels/runtime/platform.h>
 
 #include <algorithm>
 #include <utility>
@@ -98,6 +99,12 @@ std::vector<double> hot_samples(benchmark::State& state, cudaStream_t stream,
 
 }  // namespace
 
+void run_once(const EnqueueFunction& enqueue) {
+  Stream stream;
+  throw_if_error(enqueue(stream));
+  stream.synchronize();
+}
+
 double seconds_of(cudaStream_t stream, const std::function<void(cudaStream_t)>& enqueue) {
   Event begin(Event::Kind::timing), end(Event::Kind::timing);
   RONDO_CUDA_THROW(cudaEventRecord(begin, stream));
@@ -167,6 +174,25 @@ double hot_seconds_of(cudaStream_t stream, const EnqueueFunction& enqueue) {
   std::vector<double> samples(7);
   for (double& sample : samples) sample = row.seconds();
   return median(std::move(samples));
+}
+
+void add_benchmark(const std::string& name, const std::function<void(benchmark::State&)>& body) {
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [body](benchmark::State& state) {
+                                 try {
+                                   body(state);
+                                 } catch (const Error& error) {
+                                   state.SkipWithError(error.what());
+                                 }
+                               })
+      ->UseManualTime()
+      ->Unit(benchmark::kMicrosecond);
+}
+
+std::vector<int> devices_for(int ranks) {
+  std::vector<int> devices;
+  for (int rank = 0; rank < ranks; ++rank) devices.push_back(ranks <= device_count() ? rank : 0);
+  return devices;
 }
 
 namespace {

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace rondo::bench {
 
@@ -60,10 +61,18 @@ void time_device_work(benchmark::State& state, Cache cache, const Work& work, co
 bool register_on_device(std::function<void()> f);
 void register_benchmarks();  // calls all of them
 
+// Registers a benchmark that fails with the message of an Error; its time is in microseconds.
+void add_benchmark(const std::string& name, const std::function<void(benchmark::State&)>& body);
+
+// `ranks` devices: 0, 1, ... if there are enough, otherwise device 0 for all.
+std::vector<int> devices_for(int ranks);
+
 // N(0, 1) values on the current device; they repeat after about a million. Do not time zeros or constants:
 // with them a GPU draws less power and runs faster than with real data.
 Buffer<float> normal_buffer(int64_t count, uint64_t seed);
 
+// Enqueues on a new stream, and waits. Throws if it fails.
+void run_once(const EnqueueFunction& enqueue);
 // Seconds between two events, one before and one after the work of `enqueue`. Waits for the work.
 double seconds_of(cudaStream_t stream, const std::function<void(cudaStream_t)>& enqueue);
 // Seconds of a hot call, as time_device_work() measures it; used for peers.

@@ -32,9 +32,7 @@ void by_cudnn(benchmark::State& state, const ConvLayer& layer, ConvOp op, ConvMa
   const auto work = [&](cudaStream_t stream) {
     return peer.run(tensors.x.data(), tensors.y.data(), tensors.filter.data(), stream);
   };
-  Stream stream;
-  throw_if_error(work(stream));
-  stream.synchronize();
+  run_once(work);
   if (!is_convolution(layer, op, peer.channels(), tensors.as_floats(tensors.x), tensors.as_floats(tensors.y),
                       tensors.as_floats(tensors.filter), rounding_of(math)))
     return state.SkipWithError("the convolution is wrong");
@@ -67,29 +65,15 @@ void by_rondo(benchmark::State& state, const ConvLayer& layer, ConvOp op, const 
                    [&](cudaStream_t on) { return ours.run(op, on); });
 }
 
-template <class F>
-void add(const std::string& name, F&& body) {
-  benchmark::RegisterBenchmark(name.c_str(),
-                               [body](benchmark::State& state) {
-                                 try {
-                                   body(state);
-                                 } catch (const Error& error) {
-                                   state.SkipWithError(error.what());
-                                 }
-                               })
-      ->UseManualTime()
-      ->Unit(benchmark::kMicrosecond);
-}
-
 template <class T>
 void add_rondo(const std::string& tail, const ConvLayer& layer, ConvOp op, const Arithmetic& arithmetic) {
-  add(concat("rondo_", arithmetic.name, tail),
-      [=](benchmark::State& state) { by_rondo<T>(state, layer, op, arithmetic); });
+  add_benchmark(concat("rondo_", arithmetic.name, tail),
+                [=](benchmark::State& state) { by_rondo<T>(state, layer, op, arithmetic); });
 }
 template <class T>
 void add_cudnn(const std::string& tail, const ConvLayer& layer, ConvOp op, ConvMath math) {
-  add(concat("cudnn_", name_of(math), tail),
-      [=](benchmark::State& state) { by_cudnn<T>(state, layer, op, math); });
+  add_benchmark(concat("cudnn_", name_of(math), tail),
+                [=](benchmark::State& state) { by_cudnn<T>(state, layer, op, math); });
 }
 
 // "rondo_bf16/resnet_64/forward" and "cudnn_bf16/resnet_64/forward". What the device does not have is left

@@ -100,9 +100,7 @@ template <class T>
 void by_cublas(benchmark::State& state, const ProductShape& shape, Math math) {
   Product<T> product(shape);
   const auto work = [&](cudaStream_t stream) { return cublas().run(product, math, stream); };
-  Stream stream;
-  throw_if_error(work(stream));
-  stream.synchronize();
+  run_once(work);
   if (!product.is_right(math)) return state.SkipWithError("the product is wrong");
   const Work done = {.flops = product.work().flops};
   const bool strict = std::is_same_v<T, float> && math == Math::fp32;
@@ -117,8 +115,7 @@ void by_rung(benchmark::State& state, const ProductShape& shape, Math math, Tens
                       concat("cuBLAS ", name_of_peer<T>(math))};
   product.c.fill_bytes(0xff);  // NaN
   const auto work = [&](cudaStream_t s) { return product.run(rung, math, s); };
-  throw_if_error(work(stream));
-  stream.synchronize();
+  run_once(work);
   if (!product.is_right(math)) return state.SkipWithError("the product is wrong");
   time_device_work(state, Cache::hot, {.flops = product.work().flops}, peer, work);
 }
@@ -129,34 +126,20 @@ bool is_worth_it(const ProductShape& shape, const char* rung) {
   return !is_slow || shape.size.m * shape.size.n * shape.size.k <= int64_t{1} << 36;
 }
 
-template <class F>
-void add(const std::string& name, F&& body) {
-  benchmark::RegisterBenchmark(name.c_str(),
-                               [body](benchmark::State& state) {
-                                 try {
-                                   body(state);
-                                 } catch (const Error& error) {
-                                   state.SkipWithError(error.what());
-                                 }
-                               })
-      ->UseManualTime()
-      ->Unit(benchmark::kMicrosecond);
-}
-
 // "cublas_bf16/4096x4096x4096/nn" and "rondo_bf16/tc_07_persistent/4096x4096x4096/nn". What the device does
 // not have is left out.
 template <class T>
 void add_peer(const ProductShape& shape, const std::string& tail, Math math) {
   if (!is_on_device<T>(gemm, math)) return;
-  add(concat("cublas_", name_of_peer<T>(math), tail),
-      [=](benchmark::State& state) { by_cublas<T>(state, shape, math); });
+  add_benchmark(concat("cublas_", name_of_peer<T>(math), tail),
+                [=](benchmark::State& state) { by_cublas<T>(state, shape, math); });
 }
 template <class T>
 void add_rung(const ProductShape& shape, const std::string& tail, const char* type, const char* id, Math math,
               TensorRung::Run<T> run, bool uses_wgmma = false) {
   if (!is_on_device<T>(run, math) || (uses_wgmma && !wgmma_takes<T>(shape))) return;
-  add(concat("rondo_", type, "/", id, tail),
-      [=](benchmark::State& state) { by_rung<T>(state, shape, math, run); });
+  add_benchmark(concat("rondo_", type, "/", id, tail),
+                [=](benchmark::State& state) { by_rung<T>(state, shape, math, run); });
 }
 
 const bool kRegistered = register_on_device([] {
