@@ -43,13 +43,6 @@ int64_t floats_in(int64_t bytes) { return (bytes + 3) / 4; }
 std::string type_suffix(const ProfileArguments& a) {
   return a.type == DType::float32 ? "" : concat(", ", name_of(a.type));
 }
-// Returns make(T()) for the type T of the operands.
-template <class Make>
-std::vector<Workload> with_type(DType type, Make make) {
-  if (type == DType::bfloat16) return make(__nv_bfloat16());
-  if (type == DType::float16) return make(__half());
-  return make(float());
-}
 
 // A rung of the ladder that has the type T and the arithmetic, or gemm().
 template <class T>
@@ -81,7 +74,8 @@ std::vector<GemmRun<T>> gemm_runs(Math math) {
 }
 
 template <class T>
-std::vector<Workload> gemm_work_of(const ProfileArguments& a) {
+std::vector<Workload> gemm_work(const ProfileArguments& a) {
+  check_math_of_type(a);
   struct Data {
     Buffer<T> a, b, c;
     Buffer<float> workspace;
@@ -127,14 +121,9 @@ std::vector<Workload> gemm_work_of(const ProfileArguments& a) {
   return works;
 }
 
-std::vector<Workload> gemm_work(const ProfileArguments& a) {
-  check_math_of_type(a);
-  if (a.type == DType::float32) return gemm_work_of<float>(a);
-  return a.type == DType::bfloat16 ? gemm_work_of<__nv_bfloat16>(a) : gemm_work_of<__half>(a);
-}
-
 template <class T>
-std::vector<Workload> conv_work_of(const ProfileArguments& a) {
+std::vector<Workload> conv_work(const ProfileArguments& a) {
+  check_math_of_type(a);
   struct Data {
     Buffer<T> x, y, filter;
     Buffer<float> filter_gradient, workspace;
@@ -196,14 +185,8 @@ std::vector<Workload> conv_work_of(const ProfileArguments& a) {
   return works;
 }
 
-std::vector<Workload> conv_work(const ProfileArguments& a) {
-  check_math_of_type(a);
-  if (a.type == DType::float32) return conv_work_of<float>(a);
-  return a.type == DType::bfloat16 ? conv_work_of<__nv_bfloat16>(a) : conv_work_of<__half>(a);
-}
-
 template <class T>
-std::vector<Workload> pool_work_of(const ProfileArguments& a) {
+std::vector<Workload> pool_work(const ProfileArguments& a) {
   struct Data {
     Buffer<T> x, y, dx;
     Stream stream;
@@ -244,12 +227,8 @@ std::vector<Workload> pool_work_of(const ProfileArguments& a) {
            }}};
 }
 
-std::vector<Workload> pool_work(const ProfileArguments& a) {
-  return with_type(a.type, [&]<class T>(T) { return pool_work_of<T>(a); });
-}
-
 template <class T>
-std::vector<Workload> batch_norm_work_of(const ProfileArguments& a) {
+std::vector<Workload> batch_norm_work(const ProfileArguments& a) {
   struct Data {
     Buffer<T> x, y;
     Buffer<float> mean, inv_std, gamma, beta, workspace;
@@ -282,12 +261,8 @@ std::vector<Workload> batch_norm_work_of(const ProfileArguments& a) {
            }}};
 }
 
-std::vector<Workload> batch_norm_work(const ProfileArguments& a) {
-  return with_type(a.type, [&]<class T>(T) { return batch_norm_work_of<T>(a); });
-}
-
 template <class T>
-std::vector<Workload> cross_entropy_work_of(const ProfileArguments& a) {
+std::vector<Workload> cross_entropy_work(const ProfileArguments& a) {
   struct Data {
     Buffer<T> logits, gradient;
     Buffer<int32_t> labels;
@@ -313,12 +288,8 @@ std::vector<Workload> cross_entropy_work_of(const ProfileArguments& a) {
            }}};
 }
 
-std::vector<Workload> cross_entropy_work(const ProfileArguments& a) {
-  return with_type(a.type, [&]<class T>(T) { return cross_entropy_work_of<T>(a); });
-}
-
 template <class T>
-std::vector<Workload> all_reduce_work_of(const ProfileArguments& a) {
+std::vector<Workload> all_reduce_work(const ProfileArguments& a) {
   struct Rank {
     Buffer<T> data;
     Stream stream;
@@ -348,10 +319,6 @@ std::vector<Workload> all_reduce_work_of(const ProfileArguments& a) {
   return {{concat("all-reduce of ", a.bytes, " bytes over ", a.devices, " devices", type_suffix(a)),
            name_of(a.all_reduce), 0,
            [=] { throw_if_error(all_reduce(data->views, options, *data->communicator, streams)); }}};
-}
-
-std::vector<Workload> all_reduce_work(const ProfileArguments& a) {
-  return with_type(a.type, [&]<class T>(T) { return all_reduce_work_of<T>(a); });
 }
 
 std::vector<Workload> train_work(const ProfileArguments& a) {
@@ -387,26 +354,33 @@ std::vector<Workload> train_work(const ProfileArguments& a) {
   return {{name, "", 0, [=] { data->model->train_step(data->x, data->labels, *data->optimizer); }}};
 }
 
+// T: the type of the operands, except in train.
+template <class T>
+std::vector<Workload> work_of(const ProfileArguments& a) {
+  switch (a.work) {
+    case ProfiledWork::gemm:
+      return gemm_work<T>(a);
+    case ProfiledWork::conv:
+      return conv_work<T>(a);
+    case ProfiledWork::pool:
+      return pool_work<T>(a);
+    case ProfiledWork::batch_norm:
+      return batch_norm_work<T>(a);
+    case ProfiledWork::cross_entropy:
+      return cross_entropy_work<T>(a);
+    case ProfiledWork::all_reduce:
+      return all_reduce_work<T>(a);
+    case ProfiledWork::train:
+      return train_work(a);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Workload> make_workloads(const ProfileArguments& arguments) {
-  switch (arguments.work) {
-    case ProfiledWork::gemm:
-      return gemm_work(arguments);
-    case ProfiledWork::conv:
-      return conv_work(arguments);
-    case ProfiledWork::pool:
-      return pool_work(arguments);
-    case ProfiledWork::batch_norm:
-      return batch_norm_work(arguments);
-    case ProfiledWork::cross_entropy:
-      return cross_entropy_work(arguments);
-    case ProfiledWork::all_reduce:
-      return all_reduce_work(arguments);
-    case ProfiledWork::train:
-      return train_work(arguments);
-  }
-  return {};
+  if (arguments.type == DType::bfloat16) return work_of<__nv_bfloat16>(arguments);
+  return arguments.type == DType::float16 ? work_of<__half>(arguments) : work_of<float>(arguments);
 }
 
 }  // namespace rondo::program
