@@ -124,7 +124,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   for (size_t i = 0; i < std::size(kVerbs); ++i)
     commands.push_back(add_collective(program, kVerbs[i], collectives[i]));
   const Command schedule = add_schedule(program, line.schedule);
-  const ProfileCommands profile = add_profile(program, line.profile);
+  const Command profile = add_profile(program, line.profile);
   const Command scale = add_scale(program, line.scale);
   const Command shard = add_shard(program, line.shard);
   const Command strategies = add_strategies(program, line.strategies);
@@ -149,7 +149,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     return line;
   }
   if (outcome == CommandParser::Outcome::missing) {
-    if (profile.command.parsed())
+    if (profile.parsed())
       throw Error(bad_argument(
           "nothing to profile was named, must be gemm, conv, pool, batch-norm, cross-entropy, all-reduce or "
           "train MODEL: rondo profile gemm"));

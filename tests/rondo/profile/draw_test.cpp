@@ -102,10 +102,10 @@ TEST(DrawLine, OptionsAreChecked) {
   const auto parsed = [](std::vector<const char*> words) {
     CommandParser parser("rondo", "", "");
     ProfileArguments arguments;
-    const ProfileCommands commands = add_profile(parser.command(), arguments);
+    const Command profile = add_profile(parser.command(), arguments);
     words.insert(words.begin(), "rondo");
     parser.parse({words.begin(), words.end()});
-    EXPECT_TRUE(commands.parsed());
+    EXPECT_TRUE(profile.parsed());
     return arguments;
   };
   for (const char* bad : {"", "20", "gemm.cu", "gemm.cu:", "gemm.cu:x", ":20"})

@@ -2,8 +2,6 @@
 #include <rondo/tools/rondo/profile/arguments.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 
-#include <algorithm>
-
 namespace rondo::program {
 namespace {
 
@@ -63,20 +61,14 @@ void add_image(const Command& command, ProfileArguments& to) {
 
 }  // namespace
 
-bool ProfileCommands::parsed() const {
-  return std::any_of(works.begin(), works.end(), [](const Command& work) { return work.parsed(); });
-}
-
-ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
+Command add_profile(const Command& app, ProfileArguments& to) {
   const Command profile = app.add_command(
       "profile",
       "Count memory accesses of kernels, and compute a lower bound of their time on a GPU (preset observe)");
-  ProfileCommands commands = {profile, {}};
   const auto add = [&](const char* name, const char* help, ProfiledWork work) {
     const Command command = profile.add_command(name, help);
     command.when_parsed([&to, work] { to.work = work; });
     add_common(command, to);
-    commands.works.push_back(command);
     return command;
   };
 
@@ -147,7 +139,7 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
   add_integer(train, "--layers", "N", "Hidden layers of the mlp [90]", to.layers, 0, 1000);
   add_name(train, "--precision", "NAME", kPrecisionHelp, to.precision, kPrecisions);
   profile.require_command();
-  return commands;
+  return profile;
 }
 
 }  // namespace rondo::program

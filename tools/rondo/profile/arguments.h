@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace rondo::program {
 
@@ -54,11 +53,6 @@ struct ProfileArguments {
 };
 
 // Adds the command and its kinds of work. After parsing, to.work is the one that was named.
-struct ProfileCommands {
-  Command command;
-  std::vector<Command> works;
-  bool parsed() const;
-};
-ProfileCommands add_profile(const Command& app, ProfileArguments& to);
+Command add_profile(const Command& app, ProfileArguments& to);
 
 }  // namespace rondo::program
