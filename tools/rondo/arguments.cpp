@@ -12,6 +12,7 @@
 #include <iterator>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace rondo::program {
 namespace {
@@ -164,45 +165,31 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       throw Error(bad_argument("no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18"));
     throw Error(bad_argument("no model was named, must be ", kTrainedModels, ": rondo train lenet"));
   }
-  if (train.lenet.parsed()) {
-    line.action = CommandLine::Action::train_lenet;
-  } else if (train.resnet18.parsed()) {
-    line.action = CommandLine::Action::train_resnet18;
-  } else if (train.mlp.parsed()) {
-    line.action = CommandLine::Action::train_mlp;
-  } else if (devices.parsed()) {
-    line.action = CommandLine::Action::devices;
-  } else if (links.parsed()) {
-    line.action = CommandLine::Action::links;
-  } else if (numerics.parsed()) {
-    line.action = CommandLine::Action::numerics;
-  } else if (profile.parsed()) {
-    line.action = CommandLine::Action::profile;
-  } else if (schedule.parsed()) {
-    line.action = CommandLine::Action::schedule;
-  } else if (scale.parsed()) {
-    line.action = CommandLine::Action::scale;
-  } else if (strategies.parsed()) {
-    line.action = CommandLine::Action::strategies;
-  } else if (shard.parsed()) {
-    line.action = CommandLine::Action::shard;
-  } else if (summary.parsed()) {
-    line.action = CommandLine::Action::summary;
-  } else if (plot.parsed()) {
-    check(line.plot);
-    line.action = CommandLine::Action::plot;
-  } else if (banks.parsed()) {
-    line.action = CommandLine::Action::banks;
-  } else if (sectors.parsed()) {
-    line.action = CommandLine::Action::sectors;
-  } else {
-    line.text = parser.help();
-  }
+  using Action = CommandLine::Action;
+  const std::pair<Command, Action> actions[] = {{train.lenet, Action::train_lenet},
+                                                {train.resnet18, Action::train_resnet18},
+                                                {train.mlp, Action::train_mlp},
+                                                {devices, Action::devices},
+                                                {links, Action::links},
+                                                {numerics, Action::numerics},
+                                                {profile, Action::profile},
+                                                {schedule, Action::schedule},
+                                                {scale, Action::scale},
+                                                {strategies, Action::strategies},
+                                                {shard, Action::shard},
+                                                {summary, Action::summary},
+                                                {plot, Action::plot},
+                                                {banks, Action::banks},
+                                                {sectors, Action::sectors}};
+  for (const auto& [command, action] : actions)
+    if (command.parsed()) line.action = action;
+  if (plot.parsed()) check(line.plot);
   for (size_t i = 0; i < std::size(kVerbs); ++i) {
     if (!commands[i].parsed()) continue;
-    line.action = CommandLine::Action::collective;
+    line.action = Action::collective;
     line.collective = collectives[i];
   }
+  if (line.action == Action::print_text) line.text = parser.help();
   return line;
 }
 
