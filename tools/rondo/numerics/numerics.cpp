@@ -8,7 +8,6 @@
 #include <rondo/tools/rondo/support/text_table.h>
 
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <numbers>
 #include <random>
@@ -123,12 +122,7 @@ Errors errors(const Matrix& got, const Reference& exact) {
   return all;
 }
 
-std::string text_of(double error) {
-  if (!std::isfinite(error)) return "overflow";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", error);
-  return text;
-}
+std::string text_of(double error) { return std::isfinite(error) ? formatted("%.3g", error) : "overflow"; }
 
 void show_errors(const NumericsArguments& arguments, std::ostream& out) {
   out << "Errors of " << arguments.size << " x " << arguments.size
@@ -183,9 +177,7 @@ void show_special_values(std::ostream& out) {
     for (const Arithmetic& arithmetic : kArithmetics) {
       if (!has(arithmetic)) continue;
       const float value = product(arithmetic, {sum.a, sum.a + 2}, {sum.b, sum.b + 2}, 1, 1, 2)[0];
-      char text[32];
-      std::snprintf(text, sizeof(text), "%.9g", static_cast<double>(value));
-      row.push_back(std::isnan(value) ? "nan" : text);
+      row.push_back(std::isnan(value) ? "nan" : formatted("%.9g", static_cast<double>(value)));
     }
     rows.push_back(row);
   }

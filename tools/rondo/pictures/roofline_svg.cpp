@@ -1,9 +1,9 @@
 #include <rondo/tools/rondo/pictures/roofline_svg.h>
 #include <rondo/tools/rondo/pictures/svg.h>
+#include <rondo/tools/rondo/support/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 namespace rondo::program {
 namespace {
@@ -29,14 +29,9 @@ Decades decades_of(double least, double most, double begin, double length) {
 std::string rate_text(double rate) {
   constexpr std::pair<double, const char*> kUnits[] = {
       {1e12, " TFLOP/s"}, {1e9, " GFLOP/s"}, {1e6, " MFLOP/s"}};
-  char text[32];
-  for (const auto& [unit, name] : kUnits) {
-    if (rate < 0.999 * unit) continue;
-    std::snprintf(text, sizeof(text), "%.3g%s", rate / unit, name);
-    return text;
-  }
-  std::snprintf(text, sizeof(text), "%.3g FLOP/s", rate);
-  return text;
+  for (const auto& [unit, name] : kUnits)
+    if (rate >= 0.999 * unit) return formatted("%.3g", rate / unit) + name;
+  return formatted("%.3g FLOP/s", rate);
 }
 
 }  // namespace
@@ -56,9 +51,8 @@ std::string roofline_svg(const Roofline& roofline) {
   for (int decade = x.low; decade <= x.high; ++decade) {
     const double at = x.at(std::pow(10.0, decade));
     content += svg::element("line", "x1", at, "y1", kTop, "x2", at, "y2", bottom, "stroke", svg::kGrid);
-    char text[32];
-    std::snprintf(text, sizeof(text), "%g", std::pow(10.0, decade));
-    content += svg::words(at, bottom + 18, "middle", 11, svg::kSoftInk, text);
+    content +=
+        svg::words(at, bottom + 18, "middle", 11, svg::kSoftInk, formatted("%g", std::pow(10.0, decade)));
   }
   for (int decade = y.low; decade <= y.high; ++decade) {
     const double at = y.at(std::pow(10.0, decade));

@@ -5,8 +5,6 @@
 #include <rondo/tools/rondo/scale/scale.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 namespace rondo::program {
 namespace {
@@ -56,11 +54,7 @@ bool applies(ScaleAlgorithm algorithm, int64_t devices, const Cluster& cluster) 
   return flat || has_hierarchy(devices, cluster);
 }
 
-std::string three_digits(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.3g", value);
-  return text.data();
-}
+std::string three_digits(double value) { return formatted("%.3g", value); }
 
 std::string time_text(double seconds) {
   if (seconds < 999.5e-6) return three_digits(seconds * 1e6) + " us";

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <sstream>
 
 namespace rondo::program {
@@ -16,12 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string difference_text(double value) {
-  if (value == 0) return "none";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1e", value);
-  return text;
-}
+std::string difference_text(double value) { return value == 0 ? "none" : formatted("%.1e", value); }
 
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 

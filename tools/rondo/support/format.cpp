@@ -17,6 +17,12 @@ std::string padding(const std::string& text, size_t width) {
 
 }  // namespace
 
+std::string formatted(const char* format, double value) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), format, value);
+  return text.data();
+}
+
 std::string fixed(double value, int digits) {
   std::array<char, 400> text;  // the largest double has 309 digits before the point
   std::snprintf(text.data(), text.size(), "%.*f", digits, value);
@@ -24,10 +30,7 @@ std::string fixed(double value, int digits) {
 }
 
 std::string loss_text(double loss) {
-  if (loss < 1000) return fixed(loss, 4);
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.2e", loss);  // NaN stays nan
-  return text.data();
+  return loss < 1000 ? fixed(loss, 4) : formatted("%.2e", loss);  // NaN stays nan
 }
 
 std::string grouped(int64_t value) {

@@ -7,6 +7,8 @@
 
 namespace rondo::program {
 
+// printf's text of one value, at most 31 characters.
+[[gnu::format(printf, 1, 0)]] std::string formatted(const char* format, double value);
 std::string fixed(double value, int digits);     // 0.8312 for 4 digits
 std::string loss_text(double loss);              // 2.3026; 2.05e+04 from 1000 on
 std::string grouped(int64_t value);              // 60,000
