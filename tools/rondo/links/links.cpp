@@ -65,7 +65,7 @@ void show_ring(const LinkTable& table, std::ostream& out) {
   for (const Link& link : table.links) bandwidth.push_back(link.bandwidth);
   std::vector<int> around;
   for (const int rank : order) around.push_back(devices[static_cast<size_t>(rank)]);
-  out << "\nring order  " << device_list(around);
+  out << "ring order  " << device_list(around);
   if (devices.size() > 1) out << ", slowest link " << gigabytes(slowest_link(order, bandwidth)) << " GB/s";
   if (devices.size() > 1 && share_one_memory(table.platform, devices))
     out << "; the devices share one memory, so all orders are equal";
@@ -106,10 +106,8 @@ std::string link_text(const LinkTable& table) {
     out << "some copy latencies include the host's calls: CUDA rejected the graph, " << table.graph_refusal
         << "\n";
   out << "\nhost        " << microseconds(table.host_seconds_per_call) << " us a call\n";
-  const std::string around = out.str();
-  std::ostringstream ring;
-  show_ring(table, ring);
-  return around + ring.str().substr(1);
+  show_ring(table, out);
+  return out.str();
 }
 
 void show_links(const LinksArguments& arguments, std::ostream& out) {

@@ -56,7 +56,6 @@ KernelTotals totals_of(const simt::KernelProfile& profile) {
       totals.global_requests += scaled(access.requests);
       totals.global_sectors += scaled(access.sectors);
       totals.least_global_sectors += scaled(access.least_sectors);
-      totals.global_bytes_requested += scaled(access.bytes_requested());
     } else {
       totals.shared_requests += scaled(access.requests);
       totals.shared_wavefronts += scaled(access.wavefronts);

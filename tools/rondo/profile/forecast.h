@@ -25,7 +25,6 @@ struct KernelTotals {
   double launches = 0;
   double blocks = 0;  // per launch
   double global_requests = 0, global_sectors = 0, least_global_sectors = 0;
-  double global_bytes_requested = 0;
   double shared_requests = 0, shared_wavefronts = 0, least_shared_wavefronts = 0;
   double lanes = 0, requests = 0;  // of all accesses
   double multiply_adds = 0, warp_multiply_adds = 0;

@@ -237,10 +237,6 @@ void show_differences(const std::map<std::string, std::string>& ours,
                       theirs.at(kWeights)));
 }
 
-}  // namespace
-
-namespace {
-
 // Runs in every process; only the first one has files and output.
 int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files,
                    const OutputFile& checkpoint, std::ostream& out, const Terminal& terminal,
