@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "properties.h"
-#include "refusals.h"
 #include "runtime.h"
 
 using namespace simt;

@@ -19,29 +19,26 @@ cudaError_t last_error(bool forget) {
   return error;
 }
 
+struct NamedError {
+  cudaError_t error;
+  const char *name, *text;
+};
+constexpr NamedError kErrors[] = {
+#define SIMT_ERROR(name, value, text) {name, #name, text},
+#include <simt/errors.inc>
+#undef SIMT_ERROR
+};
+
+NamedError named(cudaError_t error) {
+  for (const NamedError& known : kErrors)
+    if (known.error == error) return known;
+  return {error, "unrecognized error code", "unrecognized error code"};
+}
+
 }  // namespace
 
 cudaError_t cudaGetLastError() { return last_error(true); }
 cudaError_t cudaPeekAtLastError() { return last_error(false); }
 
-const char* cudaGetErrorName(cudaError_t error) {
-  switch (error) {
-#define SIMT_ERROR(name, value, text) \
-  case name:                          \
-    return #name;
-#include <simt/errors.inc>
-#undef SIMT_ERROR
-  }
-  return "unrecognized error code";
-}
-
-const char* cudaGetErrorString(cudaError_t error) {
-  switch (error) {
-#define SIMT_ERROR(name, value, text) \
-  case name:                          \
-    return text;
-#include <simt/errors.inc>
-#undef SIMT_ERROR
-  }
-  return "unrecognized error code";
-}
+const char* cudaGetErrorName(cudaError_t error) { return named(error).name; }
+const char* cudaGetErrorString(cudaError_t error) { return named(error).text; }

@@ -23,13 +23,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* handle, unsigned int flags) {
   });
 }
 
-cudaError_t cudaEventDestroy(cudaEvent_t handle) {
-  return api([&](Runtime& runtime) {
-    std::lock_guard lock(runtime.mutex);
-    runtime.events.take(handle);
-    return cudaSuccess;
-  });
-}
+cudaError_t cudaEventDestroy(cudaEvent_t handle) { return destroy<&Runtime::events>(handle); }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault);

@@ -140,18 +140,5 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   });
 }
 
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
-  return api([&](Runtime& runtime) {
-    std::lock_guard lock(runtime.mutex);
-    runtime.execs.take(exec);
-    return cudaSuccess;
-  });
-}
-
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  return api([&](Runtime& runtime) {
-    std::lock_guard lock(runtime.mutex);
-    runtime.graphs.take(graph);
-    return cudaSuccess;
-  });
-}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) { return destroy<&Runtime::execs>(exec); }
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return destroy<&Runtime::graphs>(graph); }

@@ -8,7 +8,6 @@
 #include "gpu_limits.h"
 #include "kernel_name.h"
 #include "properties.h"
-#include "refusals.h"
 #include "runtime.h"
 
 namespace simt {

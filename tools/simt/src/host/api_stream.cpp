@@ -1,7 +1,6 @@
 // Streams and host functions.
 #include <algorithm>
 
-#include "refusals.h"
 #include "runtime.h"
 
 using namespace simt;

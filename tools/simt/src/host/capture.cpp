@@ -177,13 +177,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
-  return api([&](Runtime& runtime) {
-    require(status, cudaErrorInvalidValue);
-    std::lock_guard lock(runtime.mutex);
-    const auto stream = runtime.stream(handle);
-    *status = capture_status(*stream);
-    return cudaSuccess;
-  });
+  return cudaStreamGetCaptureInfo(handle, status, nullptr);
 }
 
 // Returns only the status and the id of the capture, because nodes have no handles here.

@@ -2,7 +2,6 @@
 
 #include <atomic>
 
-#include "refusals.h"
 #include "runtime.h"
 
 namespace simt {

@@ -25,6 +25,12 @@ inline void require(bool condition, cudaError_t error) {
   if (!condition) throw Failure{error};
 }
 
+// The simulated failures of simt/faults.h that calls ask for.
+// Throws cudaErrorNoKernelImageForDevice after set_kernel_images(false).
+void require_kernel_image();
+// Throws `error` if the driver is `refused` (set_driver()).
+void refuse_driver(Driver refused, cudaError_t error);
+
 struct Event;
 
 // Handles of all kinds, and other unique numbers, come from one counter and are never reused.
@@ -268,6 +274,16 @@ cudaError_t api(Body&& body) noexcept {
   return api_without_context([&](Runtime& runtime) {
     runtime.make_context(host_thread().device);
     return body(runtime);
+  });
+}
+
+// Destroys the object of a handle. `handles`: those of its kind.
+template <auto handles, class Handle>
+cudaError_t destroy(Handle handle) {
+  return api([&](Runtime& runtime) {
+    std::lock_guard lock(runtime.mutex);
+    (runtime.*handles).take(handle);
+    return cudaSuccess;
   });
 }
 

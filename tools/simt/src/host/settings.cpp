@@ -13,7 +13,6 @@
 
 #include "../observe/observer.h"
 #include "runtime.h"
-#include "settings_store.h"
 
 namespace simt {
 namespace {
@@ -107,6 +106,11 @@ Settings read_environment() {
   return settings;
 }
 
+Settings& mutable_settings() {
+  static Settings store = read_environment();
+  return store;
+}
+
 cudaError_t set_count(int Settings::*field, int value, int most) {
   if (value < 1 || value > most) return cudaErrorInvalidValue;
   if (Runtime::started()) return cudaErrorSetOnActiveProcess;
@@ -129,11 +133,6 @@ cudaError_t change_count(int Settings::*field, int value, int most) {
 }
 
 }  // namespace
-
-Settings& mutable_settings() {
-  static Settings store = read_environment();
-  return store;
-}
 
 const Settings& settings() { return mutable_settings(); }
 
