@@ -95,8 +95,8 @@ constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t strid
 //
 // Workspace: the size that conv2d_workspace_bytes() returns for the operation; for a forward convolution with
 // sums, `forward_sums`. It holds the transformed filter of Winograd's algorithm, the transposed filter of a
-// data gradient in tf32 (for wgmma), the partial sums of dw, and of y and dx with few pixels and a long sum,
-// and the partial sums for `sums`. Fewer images may need a larger one: their sums have more parts.
+// data gradient in tf32 or tf32x3 (for wgmma), the partial sums of dw, and of y and dx with few pixels and a
+// long sum, and the partial sums for `sums`. Fewer images may need a larger one: their sums have more parts.
 [[nodiscard]] Status conv2d_forward(ImageView<float> y, ImageView<const float> x,
                                     FilterView<const float> filter, const Conv2dOptions& options,
                                     const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);

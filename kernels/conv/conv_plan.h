@@ -39,7 +39,7 @@ struct ConvPlan {
   int64_t splits = 1;                     // parts of the sum
   winograd::TileKind winograd_tile = {};  // of winograd
   // Of implicit_gemm:
-  Math math = Math::fp32;
+  Math math = Math::fp32;  // of floats by wgmma
   TileId tile = {};  // by multiply-adds or mma.sync; not used with a tile of wgmma
   std::optional<WgmmaConvTile> wgmma_tile = {};
   WgmmaConvPixels pixels = {};     // of wgmma

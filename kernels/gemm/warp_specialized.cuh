@@ -1,5 +1,5 @@
 // The producer and consumer roles of the warps of gemm_tc_06_warp_specialized and the rungs after it.
-// gemm_persistent_tf32x3.cu adds splitters.
+// wgmma_tf32x3.cuh adds splitters.
 //
 // Between them is a ring of stages, with two mbarriers for each. `full` completes a phase when the bytes of a
 // k-tile have arrived; `empty` when every consumer warp is done with it.
@@ -17,7 +17,7 @@
 namespace rondo {
 
 // A tile with a warpgroup of loading threads before the consumers. The registers of each thread: a
-// multiprocessor has 65536, and loading (and splitting, gemm_persistent_tf32x3.cu) needs few.
+// multiprocessor has 65536, and loading (and splitting, wgmma_tf32x3.cuh) needs few.
 template <class T, int M, int N, int Groups, int Stages>
 struct WarpSpecializedTile : WgmmaTile<T, M, N, Groups, Stages> {
   static constexpr int kThreads = kWarpgroup * (1 + Groups);

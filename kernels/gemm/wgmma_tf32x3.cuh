@@ -42,7 +42,7 @@ struct SplitShared : WarpSpecializedShared<Tile> {  // b: the large parts, after
   ptx::Mbarrier split[Tile::kStages];
 };
 template <class Tile>
-using SharedOf = std::conditional_t<(kSplitters<Tile> > 0), SplitShared<Tile>, WarpSpecializedShared<Tile>>;
+using SharedOf = std::conditional_t<(kSplitters<Tile> != 0), SplitShared<Tile>, WarpSpecializedShared<Tile>>;
 
 template <class Tile>
 __device__ __forceinline__ void init_ring(SplitShared<Tile>& shared) {
@@ -122,8 +122,7 @@ __device__ __forceinline__ void consume_split(WgmmaAccumulators<Tile>& acc, Spli
       add_product(x.large, small, true);
       add_product(x.large, large, true);
       ptx::wgmma_commit();
-      if (step + 1 < Tile::kSteps)
-        load_fragment(a[(step + 1) % 2], shared.a[state.stage], group, step + 1);
+      if (step + 1 < Tile::kSteps) load_fragment(a[(step + 1) % 2], shared.a[state.stage], group, step + 1);
       ptx::wgmma_wait<0>();
       fence_accumulators(step_acc);
       RONDO_UNROLL_ON_GPU

@@ -52,7 +52,8 @@ std::vector<Kernel> kernels_for(Math math) {
   if (device.wgmma && (sizeof(T) == 2 || math != Math::fp32))
     for (const auto tile : {WgmmaConvTile::k128x256, WgmmaConvTile::k128x128, WgmmaConvTile::k128x64})
       for (const auto pixels : {WgmmaConvPixels::box, WgmmaConvPixels::im2col})
-        kernels.push_back({{}, tile, pixels});
+        if (math != Math::tf32x3 || tile != WgmmaConvTile::k128x256)  // the same as 128 x 128
+          kernels.push_back({{}, tile, pixels});
   return kernels;
 }
 

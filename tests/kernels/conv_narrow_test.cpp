@@ -112,9 +112,9 @@ struct WithWgmma {
       return WithTile{}.forward(c, y, x, filter, epilogue, workspace, stream);
     const ConvEpilogue<T> of_kernel = {.bias = epilogue.bias.data, .relu = epilogue.relu};
     constexpr auto kForward = ConvOperation::forward;
-    return launch_conv2d_wgmma<T>(
-        "test", c.options.math, kForward, tile, pixels_of(kForward, g),
-        {y, x, filter, of_kernel, g, splits, static_cast<float*>(workspace.data)}, stream);
+    return launch_conv2d_wgmma<T>("test", c.options.math, kForward, tile, pixels_of(kForward, g),
+                                  {y, x, filter, of_kernel, g, splits, static_cast<float*>(workspace.data)},
+                                  stream);
   }
   template <class T>
   Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, Workspace workspace,
@@ -365,7 +365,7 @@ void check_float_forward(const ConvCase& c, bool fused, const WithWgmma& with, c
 
 // Without a tile: by conv2d_data_gradient(). A misaligned filter is as good as any: the kernel reads a copy.
 void check_float_data_gradient(const ConvCase& c, int64_t filter_offset, std::optional<WithWgmma> with,
-                              const Offsets& offsets = 0) {
+                               const Offsets& offsets = 0) {
   std::ostringstream name;
   PrintTo(c, &name);
   SCOPED_TRACE(concat(name.str(), ", filter offset ", filter_offset, ", others ", offsets, ", ",
@@ -472,10 +472,9 @@ TEST_P(ConvFloatWgmma, DataGradient) {
   const ConvCase large = {264, 8, 8, 256, 28, 2, 1, in_math({})};
   DeviceProperties device;
   ASSERT_TRUE(ok(device_properties(&device)));
-  ASSERT_TRUE(choose_wgmma_conv_tile(ConvOperation::data_gradient, geometry_of(large), 1,
-                                     GetParam() == Math::tf32 ? TileId::kTf32Of128x128
-                                                              : TileId::kTf32x3Of128x128,
-                                     device));
+  ASSERT_TRUE(choose_wgmma_conv_tile(
+      ConvOperation::data_gradient, geometry_of(large), 1,
+      GetParam() == Math::tf32 ? TileId::kTf32Of128x128 : TileId::kTf32x3Of128x128, device));
   check_float_data_gradient(large, 3, std::nullopt);
   // Its partial sums are before the copy of the filter.
   const ConvCase divided = {20, 4, 4, 256, 512, 3, 3, in_math(kPadded)};
@@ -484,8 +483,8 @@ TEST_P(ConvFloatWgmma, DataGradient) {
 }
 
 #ifdef __SIMT__
-// wgmma and mma.sync add the same products of 8 steps of k in the same order, and on the executor both truncate
-// in the same way: with channels in multiples of 32 their k-tiles are the same.
+// wgmma and mma.sync add the same products of each step (8 values of k) in the same order, and the executor
+// truncates both in the same way. With channels in multiples of 32 their k-tiles are the same.
 TEST_P(ConvFloatWgmma, HasTheBitsOfMmaSync) {
   const TileId tile = GetParam() == Math::tf32 ? TileId::kTf32Of64x64 : TileId::kTf32x3Of64x64;
   for (const ConvCase& c : {ConvCase{3, 9, 7, 64, 32, 3, 3, in_math(kPadded)},
@@ -497,8 +496,7 @@ TEST_P(ConvFloatWgmma, HasTheBitsOfMmaSync) {
     const auto run = [&](const auto& with, const float* filter_of_dx) {
       GuardedBuffer<float> y(c.y_size()), dx(c.x_size());
       EXPECT_TRUE(ok(with.template forward<float>(c, y.data(), x.data(), filter.data(), {}, {}, stream)));
-      EXPECT_TRUE(
-          ok(with.template data_gradient<float>(c, dx.data(), dy.data(), filter_of_dx, {}, stream)));
+      EXPECT_TRUE(ok(with.template data_gradient<float>(c, dx.data(), dy.data(), filter_of_dx, {}, stream)));
       return std::pair(y.download(), dx.download());
     };
     GuardedBuffer<float> transposed(c.filter_size());

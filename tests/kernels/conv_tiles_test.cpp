@@ -28,8 +28,8 @@ TEST(ConvFloat, WgmmaIsChosen) {
     int64_t size, channels;
     WgmmaConvTile tf32, tf32x3;
   };
-  constexpr Layer kLayers[] = {{28, 64, k128x64, k128x64}, {14, 128, k128x128, k128x128},
-                               {7, 256, k128x256, k128x128}};
+  constexpr Layer kLayers[] = {
+      {28, 64, k128x64, k128x64}, {14, 128, k128x128, k128x128}, {7, 256, k128x256, k128x128}};
   const DeviceProperties h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
   for (const Layer& layer : kLayers) {
     const ConvGeometry g =

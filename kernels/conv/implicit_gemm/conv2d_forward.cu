@@ -73,9 +73,8 @@ Status implicit_gemm(const char* name, const ConvPlan& plan, Conv2dParameters<T>
       }
     }
     if (p.moments.values) *parts = wgmma_moment_parts(g, plan.pixels);
-    return launch_conv2d_wgmma<T>(
-        name, plan.math, operation, *plan.wgmma_tile, plan.pixels,
-        {p.to, p.from, filter, epilogue, g, plan.splits, partials}, stream);
+    return launch_conv2d_wgmma<T>(name, plan.math, operation, *plan.wgmma_tile, plan.pixels,
+                                  {p.to, p.from, filter, epilogue, g, plan.splits, partials}, stream);
   }
   RONDO_RETURN_IF_ERROR(launch_tile(name, operation, plan.tile, p, parts, stream));
   if (plan.splits <= 1) return {};
@@ -188,9 +187,10 @@ Status data_gradient(const std::optional<ConvTile>& tile, const ImageView<T>& dx
   check.output("dx", dx);
   check.input("dy", dy);
   check.input("filter", filter);
-  check.workspace(workspace, winograd ? winograd::workspace_bytes(g)
-                                      : conv2d_partials_bytes(ConvOperation::data_gradient, g, tile) +
-                                            (tile ? 0 : transposed_filter_bytes(g, problem.type, problem.math)));
+  const int64_t transposed = tile ? 0 : transposed_filter_bytes(g, problem.type, problem.math);
+  check.workspace(workspace, winograd
+                                 ? winograd::workspace_bytes(g)
+                                 : conv2d_partials_bytes(ConvOperation::data_gradient, g, tile) + transposed);
   RONDO_RETURN_IF_ERROR(check.status());
 
   ConvPlan plan;

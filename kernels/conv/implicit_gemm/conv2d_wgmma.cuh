@@ -6,8 +6,8 @@
 // Which pixels a tile has is a policy, `Rows` (conv_rows.cuh). The filters of the data gradient are MN-major.
 // wgmma transposes those of 16 bits; floats need a transposed copy (transpose_filter()).
 //
-// With the tiles of tf32x3, the pixels are A and the filter is B of ../../gemm/wgmma_tf32x3.cuh: the consumers
-// split the pixels in registers, the splitters split the filter in shared memory.
+// With the tiles of tf32x3, the pixels are A and the filter is B of ../../gemm/wgmma_tf32x3.cuh: the
+// consumers split the pixels in registers, the splitters split the filter in shared memory.
 //
 // If there are too few tiles for a GPU, each tile is computed in parts, as in conv2d_kernel.cuh: sums over a
 // range of its k-tiles, which a second pass adds (../../gemm/split_k.cuh).
@@ -155,7 +155,7 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void conv2d_wgmma_kernel(
         if (!work.empty) load_conv_tile<Tile, operation>(p, shared, state, work);
       },
       [&](int number, PipelineState<Tile::kStages>& state) {
-        if constexpr (kSplitters<Tile> > 0) {
+        if constexpr (kSplitters<Tile> != 0) {
           const ConvWork<Rows> work = conv_work<Tile, operation>(p, number);
           if (!work.empty) split_b(shared, state, work.walk.length());
         }
@@ -163,7 +163,7 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void conv2d_wgmma_kernel(
       [&](int number, WgmmaAccumulators<Tile>& acc, PipelineState<Tile::kStages>& state, int group) {
         const ConvWork<Rows> work = conv_work<Tile, operation>(p, number);
         if (work.empty) return;
-        if constexpr (kSplitters<Tile> > 0)
+        if constexpr (kSplitters<Tile> != 0)
           consume_split(acc, shared, state, work.walk.length(), group);
         else
           consume<Tile, Order::k_major, kOrderB>(acc, shared, state, work.walk.length(), group);

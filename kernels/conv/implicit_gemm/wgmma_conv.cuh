@@ -125,9 +125,9 @@ Status make_filter_map(CUtensorMap* map, const T* data, const FilterSize& size, 
                                .round_to_tf32 = round_to_tf32});
 }
 
-// The roles of a block: calls produce(number, state) for each of its tiles in one thread, split(number, state)
-// in the splitters, if the tile has them, and consume(number, acc, state, group) in all threads of the consumer
-// warpgroups.
+// The roles of a block: calls produce(number, state) for each of its tiles in one thread, split(number,
+// state) in the splitters, if the tile has them, and consume(number, acc, state, group) in all threads of the
+// consumer warpgroups.
 template <class Tile, class Produce, class Split, class Consume>
 __device__ __forceinline__ void run_warp_specialized(SharedOf<Tile>& shared, int tiles,
                                                      const Produce& produce, const Split& split,
@@ -138,7 +138,7 @@ __device__ __forceinline__ void run_warp_specialized(SharedOf<Tile>& shared, int
             step = static_cast<int>(gridDim.x);
   if (warpgroup == 0) {
     ptx::warpgroup_reg_dealloc<Tile::kProducerRegisters>();
-    if constexpr (kSplitters<Tile> > 0)
+    if constexpr (kSplitters<Tile> != 0)
       if (threadIdx.x >= 32)
         for (int number = first; number < tiles; number += step) split(number, state);
     if (threadIdx.x < 32 && ptx::elect_one())

@@ -1,6 +1,6 @@
 // Implicit-GEMM convolutions with wgmma (compute capability 9.0): 16-bit types for all three operations, tf32
-// and tf32x3 for forward and data gradient. The choice of the kernel, a pure function of the shape and the device, and
-// the launchers.
+// and tf32x3 for forward and data gradient. The choice of the kernel, a pure function of the shape and the
+// device, and the launchers.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -45,7 +45,8 @@ WgmmaConvPixels choose_wgmma_conv_pixels(ConvOperation operation, const ConvGeom
 // The tile with the shortest estimated time, as choose_gemm_plan() estimates it, times the steps of k: a
 // k-tile of wgmma has the channels of one tap, up to the next multiple of 64 (floats: 32), one of mma.sync is
 // dense. It counts the pixels that choose_wgmma_conv_pixels() takes. Returns nullopt if the mma.sync tile
-// `other` is estimated faster, or the device has no wgmma. `other` also tells the arithmetic. `splits`: the parts of k.
+// `other` is estimated faster, or the device has no wgmma. `other` also tells the arithmetic. `splits`: the
+// parts of k.
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& geometry,
                                                     int64_t splits, TileId other,
                                                     const DeviceProperties& device);
@@ -62,14 +63,14 @@ template <class T>
 struct WgmmaConvArguments {
   T* to;
   const T* from;
-  const T* filter;  // of dx and floats: the transposed copy
+  const T* filter;                // of dx and floats: the transposed copy
   ConvEpilogue<T> epilogue = {};  // of dx: empty
   ConvGeometry geometry;
   int64_t splits = 1;          // parts of k
   float* workspace = nullptr;  // of several parts (conv2d_partials_bytes()), which have no epilogue.moments
 };
 
-// `math`: of floats, tf32 or tf32x3. `pixels`: im2col only where it fits.
+// `math`: of floats, tf32 or tf32x3; not used with other types. `pixels`: im2col only where it fits.
 template <class T>
 Status launch_conv2d_wgmma(const char* name, Math math, ConvOperation operation, WgmmaConvTile tile,
                            WgmmaConvPixels pixels, const WgmmaConvArguments<T>& arguments,

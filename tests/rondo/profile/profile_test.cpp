@@ -290,8 +290,7 @@ TEST_F(Profile, ConvolutionsHaveTheCountersOfTheirPage) {
               {{2.62, 1.61, 3.59, 1.71, 2.23, 3.59}, {2.62, 2.34, 2.66, 2.07, 2.45, 2.66}});
 }
 
-// kernels/reduce/README.md
-// docs/profiling.md: what cuBLAS reached on an H100 is below the bounds, and not far. Four blocks stand for all.
+// docs/profiling.md: what cuBLAS reached on an H100 is below the bounds, and not far. Observes four blocks.
 TEST_F(Profile, BoundsAreAboveThePublishedSpeedOfCublas) {
   struct Row {
     const char* variant;
@@ -317,6 +316,7 @@ TEST_F(Profile, BoundsAreAboveThePublishedSpeedOfCublas) {
   }
 }
 
+// kernels/reduce/README.md
 TEST_F(Profile, ReductionsHaveTheCountersOfTheirPage) {
   ProfileArguments arguments;
   arguments.work = ProfiledWork::batch_norm;

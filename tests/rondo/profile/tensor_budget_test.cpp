@@ -146,7 +146,7 @@ std::string parts_by_wgmma(const ProfileReport& report) {
 TEST_F(TensorBudget, Tf32Convolutions) {
   EXPECT_EQ(parts_by_wgmma(profile_of_conv(DType::float32, Math::tf32, 32)), "forward data_gradient ");
 }
-// A layer with tiles of 128 x 128, of which a few blocks are observed.
+// A layer with tiles of 128 x 128; observes a few blocks. kernels/conv/README.md has the time of y.
 TEST_F(TensorBudget, Tf32x3ConvolutionsByWgmma) {
   ProfileArguments arguments;
   arguments.work = ProfiledWork::conv;
@@ -157,7 +157,9 @@ TEST_F(TensorBudget, Tf32x3ConvolutionsByWgmma) {
   arguments.blocks = 4;
   for (const char* pass : {"forward", "data_gradient"}) {
     arguments.pass = pass;
-    EXPECT_EQ(parts_by_wgmma(run_profile(arguments)), concat(pass, " "));
+    const ProfileReport report = run_profile(arguments);
+    EXPECT_EQ(parts_by_wgmma(report), concat(pass, " "));
+    if (arguments.pass == "forward") EXPECT_NEAR(1e6 * report.parts.front().min_seconds(), 30.2, 0.05);
   }
 }
 
@@ -166,7 +168,7 @@ TEST_F(TensorBudget, Float16Convolutions) {
             "forward data_gradient filter_gradient ");
 }
 
-// All parts by mma.sync.
+// With one image all parts are by mma.sync.
 TEST_F(TensorBudget, Tf32x3Convolutions) {
   int products = 0;
   for (const ProfiledPart& part : profile_of_conv(DType::float32, Math::tf32x3, 1).parts)
