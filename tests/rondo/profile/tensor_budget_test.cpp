@@ -159,7 +159,8 @@ TEST_F(TensorBudget, Tf32x3ConvolutionsByWgmma) {
     arguments.pass = pass;
     const ProfileReport report = run_profile(arguments);
     EXPECT_EQ(parts_by_wgmma(report), concat(pass, " "));
-    if (arguments.pass == "forward") EXPECT_NEAR(1e6 * report.parts.front().min_seconds(), 30.2, 0.05);
+    const double launch_of_copy = arguments.pass == "forward" ? 0 : 1.4;  // of the transposed filter
+    EXPECT_NEAR(1e6 * report.parts.front().min_seconds(), 30.2 + launch_of_copy, 0.06);
   }
 }
 
