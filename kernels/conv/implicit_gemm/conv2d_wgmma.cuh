@@ -238,7 +238,7 @@ Status launch_conv2d_wgmma_in(const char* name, ConvOperation operation, WgmmaCo
              : launch_conv2d_wgmma_rows<math, BoxRows>(name, operation, tile, a, stream);
 }
 
-// A file of its own instantiates the kernels of tf32x3.
+// Of Math::tf32x3, in wgmma_conv_tf32x3.cu.
 Status launch_conv2d_wgmma_tf32x3(const char* name, ConvOperation operation, WgmmaConvTile tile,
                                   WgmmaConvPixels pixels, const WgmmaConvArguments<float>& a,
                                   cudaStream_t stream);
