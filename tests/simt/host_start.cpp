@@ -13,6 +13,8 @@
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 
@@ -134,6 +136,17 @@ TEST_F(StartDeathTest, RefusesASeed) { expect_refused("SIMT_SEED", "0 to 1844674
 
 TEST_F(StartDeathTest, RefusesLateCopies) {
   expect_refused("SIMT_LATE_COPIES", "0 to 1", and_no_numbers({"2", "256", "4294967296", "yes"}));
+}
+
+TEST_F(StartDeathTest, RefusesAmxWhereItIsNotPossible) {
+  expect_refused("SIMT_AMX", "0 to 1", and_no_numbers({"2"}));
+  std::ifstream processor("/proc/cpuinfo");
+  const std::string text{std::istreambuf_iterator<char>(processor), {}};
+  if (text.find(" amx_bf16 ") == std::string::npos)
+    EXPECT_EXIT(first_call("SIMT_AMX", "1"), testing::ExitedWithCode(2),
+                "^simt: SIMT_AMX=1 is not possible here: .*AMX.*\n$");
+  else
+    EXPECT_EXIT(first_call("SIMT_AMX", "1"), testing::ExitedWithCode(0), "^$");
 }
 
 TEST_F(StartDeathTest, RefusesTheLengthOfAQueue) {

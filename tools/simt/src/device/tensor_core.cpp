@@ -3,6 +3,7 @@
 #include <simt/alignment.h>
 #include <simt/memory_access.h>
 #include <simt/narrow_float.h>
+#include <simt/settings.h>
 #include <simt/tensor_core.h>
 #include <simt/warp.h>
 
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "amx.h"
 #include "block.h"
 #include "sanitizers.h"
 #include "tensor_products.h"
@@ -315,7 +317,9 @@ void run_multiply(void* const* records, unsigned present) {
         gather_rows(d, registers_of);
       else
         gather_columns(d, columns, registers_of);
-      for (int k = 0; k < kK; k += kBlock) {
+      const bool by_amx = format == TensorFormat::bfloat16 && settings().amx;
+      if (by_amx) add_products_by_amx(16, kWidth, d[0], kWidth, a.row[0], b.row[0], kWidth);
+      for (int k = 0; k < kK && !by_amx; k += kBlock) {
         const BlockKind kind = b.kind[k / kBlock];
         const auto zero = [&](int row) { return products_are_zero(a.kind[row][k / kBlock], kind); };
         bool any_zero = false;

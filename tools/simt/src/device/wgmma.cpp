@@ -1,6 +1,7 @@
 // wgmma on the executor: the 128 threads of a warpgroup rendezvous, and one of them computes the product.
 // simt/wgmma.h has the semantics.
 #include <simt/observe_async.h>
+#include <simt/settings.h>
 #include <simt/wgmma.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <string>
 
 #include "../observe/observer.h"
+#include "amx.h"
 #include "block.h"
 #include "sanitizers.h"
 #include "tensor_products.h"
@@ -88,6 +90,9 @@ void compute(Warpgroup& group, const PendingProduct& pending) {
     load_registers<TensorFormat::bfloat16>(a.data(), steps, pending);
   else
     load_registers<TensorFormat::float16>(a.data(), steps, pending);
+  if (!p.add) std::fill(accumulators.d.begin(), accumulators.d.end(), 0.0f);
+  if (p.format == TensorFormat::bfloat16 && settings().amx)
+    return add_products_by_amx(kRows, p.n, accumulators.d.data(), p.n, a.data(), b.data(), width);
   // Repacks B into blocks of kProductBlock x kProductWidth, ordered by k, then column.
   static thread_local std::vector<float> blocks;
   static thread_local std::vector<BlockKind> kinds;
@@ -105,7 +110,6 @@ void compute(Warpgroup& group, const PendingProduct& pending) {
   }
   for (int i = 0; i < kRows; ++i) {
     float* const d = &accumulators.d[static_cast<size_t>(i * p.n)];
-    if (!p.add) std::fill_n(d, p.n, 0.0f);
     std::copy_n(d, p.n, row.begin());
     for (int k = 0; k < steps; k += kProductBlock) {
       const float* const a_block = &a[static_cast<size_t>(i * steps + k)];
