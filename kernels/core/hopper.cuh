@@ -37,6 +37,8 @@ struct Place {
 // The first argument on the executor, and otherwise the inline assembly.
 #ifdef __SIMT__
 #define RONDO_SIMT_OR_SM90_ASM(simt, ...) simt
+#define RONDO_SIMT_OR_SM90A_ASM(simt, ...) simt
 #else
 #define RONDO_SIMT_OR_SM90_ASM(simt, ...) RONDO_SM90_ASM(__VA_ARGS__)
+#define RONDO_SIMT_OR_SM90A_ASM(simt, ...) RONDO_SM90A_ASM(__VA_ARGS__)
 #endif

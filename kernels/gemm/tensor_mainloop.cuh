@@ -33,7 +33,7 @@ __device__ __forceinline__ void load_fragments_a(unsigned (&to)[Tile::kFragments
     const void* rows[Tile::kFragmentsM];
     RONDO_UNROLL
     for (int i = 0; i < Tile::kFragmentsM; ++i) rows[i] = k_tile + KTile::at(k, row + 16 * i);
-    ptx::ldmatrix_x4<kTransposed>(to, rows);
+    ptx::ldmatrix<kTransposed>(to, rows);
   } else {
     RONDO_UNROLL
     for (int i = 0; i < Tile::kFragmentsM; ++i) RONDO_UNROLL
@@ -58,7 +58,7 @@ __device__ __forceinline__ void load_fragments_b(unsigned (&to)[Tile::kFragments
     const void* rows[Tile::kFragmentsN / 2];
     RONDO_UNROLL
     for (int j = 0; j < Tile::kFragmentsN / 2; ++j) rows[j] = k_tile + KTile::at(k, column + 16 * j);
-    ptx::ldmatrix_x4<kTransposed>(reinterpret_cast<unsigned(&)[Tile::kFragmentsN / 2][4]>(to), rows);
+    ptx::ldmatrix<kTransposed>(reinterpret_cast<unsigned(&)[Tile::kFragmentsN / 2][4]>(to), rows);
   } else {
     RONDO_UNROLL
     for (int j = 0; j < Tile::kFragmentsN; ++j) RONDO_UNROLL

@@ -89,7 +89,7 @@ __device__ __forceinline__ void load_fragment(SplitFragment& to, const unsigned 
   const int row = group * 64 + thread / 32 * 16 + thread % 16, chunk = 2 * step + thread % 32 / 16;
   const void* const rows[1] = {a + row * kLineBytes + (chunk ^ row % 8) * 16};
   unsigned values[1][4];
-  ptx::ldmatrix_x4<false>(values, rows);
+  ptx::ldmatrix<false>(values, rows);
   split_tf32(to.large, to.small, values);
 }
 

@@ -10,19 +10,6 @@ namespace ptx = rondo::ptx;
 
 namespace {
 
-template <int matrices, bool transposed>
-void load(unsigned (&to)[2][matrices], const void* const (&rows)[2]) {
-  if constexpr (matrices == 1) ptx::ldmatrix_x1<transposed>(to, rows);
-  if constexpr (matrices == 2) ptx::ldmatrix_x2<transposed>(to, rows);
-  if constexpr (matrices == 4) ptx::ldmatrix_x4<transposed>(to, rows);
-}
-template <int matrices, bool transposed>
-void store(void* const (&rows)[2], const unsigned (&from)[2][matrices]) {
-  if constexpr (matrices == 1) ptx::stmatrix_x1<transposed>(rows, from);
-  if constexpr (matrices == 2) ptx::stmatrix_x2<transposed>(rows, from);
-  if constexpr (matrices == 4) ptx::stmatrix_x4<transposed>(rows, from);
-}
-
 // Two instructions, whose rows are 24 elements apart. An element's value is its index in shared memory.
 template <int matrices, bool transposed>
 void check() {
@@ -39,7 +26,7 @@ void check() {
       return lane < 8 * matrices ? memory + (32 * i + lane) * kStride : nullptr;
     };
     unsigned registers[2][matrices];
-    load<matrices, transposed>(registers, {row(from, 0), row(from, 1)});
+    ptx::ldmatrix<transposed>(registers, {row(from, 0), row(from, 1)});
     for (int i = 0; i < 2; ++i)
       for (int matrix = 0; matrix < matrices; ++matrix)
         for (int half = 0; half < 2; ++half) {
@@ -48,7 +35,7 @@ void check() {
           const int expected = (32 * i + 8 * matrix + r) * kStride + c;
           wrong += static_cast<int>(registers[i][matrix] >> 16 * half & 0xFFFF) != expected;
         }
-    store<matrices, transposed>({row(copy, 0), row(copy, 1)}, registers);
+    ptx::stmatrix<transposed>({row(copy, 0), row(copy, 1)}, registers);
     __syncthreads();
     for (int i = 0; i < 2 && lane < 8 * matrices; ++i)
       for (int column = 0; column < kStride; ++column) {

@@ -131,7 +131,7 @@ void load_matrices(bool barrier) {
     for (unsigned i = 0; i < 8; ++i) shared<uint16_t>(threadIdx.x * 8 + i) = 1;
     if (barrier) __syncthreads();
     unsigned registers[1][4];
-    rondo::ptx::ldmatrix_x4<false>(registers, {&shared<uint16_t>((threadIdx.x ^ 32) * 8)});
+    rondo::ptx::ldmatrix<false>(registers, {&shared<uint16_t>((threadIdx.x ^ 32) * 8)});
     EXPECT_EQ(registers[0][3], 0x00010001u);
   });
 }

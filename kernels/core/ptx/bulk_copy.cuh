@@ -42,62 +42,40 @@ namespace rondo::ptx {
 __device__ __forceinline__ void bulk_load(void* to_shared, const void* from, unsigned bytes,
                                           Mbarrier* barrier,
                                           [[maybe_unused]] Place place = Place::current()) {
-#ifdef __SIMT__
-  simt::bulk_load(to_shared, from, bytes, barrier, place);
-#else
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
-  const unsigned done = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
-  RONDO_SM90_ASM(
-      "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-      "l"(from), "r"(bytes), "r"(done)
+  RONDO_SIMT_OR_SM90_ASM(
+      simt::bulk_load(to_shared, from, bytes, barrier, place),
+      "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          detail::shared_address(to_shared)),
+      "l"(from), "r"(bytes), "r"(detail::shared_address(barrier))
       : "memory");
-#endif
 }
 
 __device__ __forceinline__ void bulk_store(void* to, const void* from_shared, unsigned bytes,
                                            [[maybe_unused]] Place place = Place::current()) {
-#ifdef __SIMT__
-  simt::bulk_store(to, from_shared, bytes, place);
-#else
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(from_shared));
-  RONDO_SM90_ASM("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from),
-                 "r"(bytes)
-                 : "memory");
-#endif
+  RONDO_SIMT_OR_SM90_ASM(simt::bulk_store(to, from_shared, bytes, place),
+                         "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
+                         "r"(detail::shared_address(from_shared)), "r"(bytes)
+                         : "memory");
 }
 
 __device__ __forceinline__ void bulk_commit() {
-#ifdef __SIMT__
-  simt::bulk_commit();
-#else
-  RONDO_SM90_ASM("cp.async.bulk.commit_group;" ::: "memory");
-#endif
+  RONDO_SIMT_OR_SM90_ASM(simt::bulk_commit(), "cp.async.bulk.commit_group;" ::: "memory");
 }
 
 template <int Groups>
 __device__ __forceinline__ void bulk_wait_read() {
-#ifdef __SIMT__
-  simt::bulk_wait(Groups, true);
-#else
-  RONDO_SM90_ASM("cp.async.bulk.wait_group.read %0;" ::"n"(Groups) : "memory");
-#endif
+  RONDO_SIMT_OR_SM90_ASM(simt::bulk_wait(Groups, true), "cp.async.bulk.wait_group.read %0;" ::"n"(Groups)
+                         : "memory");
 }
 
 template <int Groups>
 __device__ __forceinline__ void bulk_wait() {
-#ifdef __SIMT__
-  simt::bulk_wait(Groups, false);
-#else
-  RONDO_SM90_ASM("cp.async.bulk.wait_group %0;" ::"n"(Groups) : "memory");
-#endif
+  RONDO_SIMT_OR_SM90_ASM(simt::bulk_wait(Groups, false), "cp.async.bulk.wait_group %0;" ::"n"(Groups)
+                         : "memory");
 }
 
 __device__ __forceinline__ void prefetch(const CUtensorMap& map) {
-#ifdef __SIMT__
-  static_cast<void>(map);
-#else
-  RONDO_SM90_ASM("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
-#endif
+  RONDO_SIMT_OR_SM90_ASM(static_cast<void>(map), "prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
 #define RONDO_TENSOR_LOAD(rank, coordinates, ...)                                                  \
@@ -114,8 +92,8 @@ __device__ __forceinline__ void tma_load(void* to_shared, const CUtensorMap& map
 #ifdef __SIMT__
   simt::tma_load(to_shared, &map, at, Rank, barrier, place);
 #else
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
-  const unsigned done = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
+  const unsigned to = detail::shared_address(to_shared);
+  const unsigned done = detail::shared_address(barrier);
   if constexpr (Rank == 1)
     RONDO_TENSOR_LOAD("1", "%3", "r"(at[0]));
   else if constexpr (Rank == 2)
@@ -147,8 +125,8 @@ __device__ __forceinline__ void tma_load_im2col(void* to_shared, const CUtensorM
 #ifdef __SIMT__
   simt::tma_load_im2col(to_shared, &map, at, offset, Rank, barrier, place);
 #else
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
-  const unsigned done = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
+  const unsigned to = detail::shared_address(to_shared);
+  const unsigned done = detail::shared_address(barrier);
   const auto by = [&](int d) { return static_cast<unsigned short>(offset[d]); };
   if constexpr (Rank == 3)
     RONDO_IM2COL_LOAD("3", "%3, %4, %5", "%6", "r"(at[0]), "r"(at[1]), "r"(at[2]), "h"(by(0)));
@@ -177,7 +155,7 @@ __device__ __forceinline__ void tma_store(const CUtensorMap& map, const int (&at
 #ifdef __SIMT__
   simt::tma_store(&map, at, Rank, from_shared, place);
 #else
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(from_shared));
+  const unsigned from = detail::shared_address(from_shared);
   if constexpr (Rank == 1)
     RONDO_TENSOR_STORE("1", "%2", "r"(at[0]));
   else if constexpr (Rank == 2)

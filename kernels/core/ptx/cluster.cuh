@@ -120,7 +120,7 @@ __device__ __forceinline__ void bulk_load_multicast(void* to_shared, const void*
 #ifdef __SIMT__
   simt::bulk_load_multicast(to_shared, from, bytes, barrier, ranks, place);
 #else
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+  const unsigned to = detail::shared_address(to_shared);
   RONDO_SM90A_ASM(
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
       "[%0], [%1], %2, [%3], %4;" ::"r"(to),
@@ -144,7 +144,7 @@ __device__ __forceinline__ void tma_load_multicast(void* to_shared, const CUtens
 #ifdef __SIMT__
   simt::tma_load_multicast(to_shared, &map, at, Rank, barrier, ranks, place);
 #else
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+  const unsigned to = detail::shared_address(to_shared);
   const unsigned done = detail::shared_address(barrier);
   if constexpr (Rank == 1)
     RONDO_TENSOR_MULTICAST("1", "%4", "r"(at[0]));

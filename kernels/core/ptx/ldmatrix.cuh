@@ -6,7 +6,7 @@
 //
 // A row of four 32-bit elements is loaded like eight of 16 bits: lane 4 r + c receives element (r, c).
 //
-// All 32 lanes call it together. `Count` instructions of one, two or four matrices are issued at once;
+// All 32 lanes call it together. `Count` instructions of one, two or four `Matrices` are issued at once;
 // rows[i] is the lane's address for instruction i, a multiple of 16 bytes. With one or two matrices those of
 // the lanes 8 and up, or 16 and up, are not used. A row is read by one wavefront with seven others of its
 // matrix if the eight lie in different groups of four banks. Source: PTX ISA, "ldmatrix" (sm_75) and
@@ -46,82 +46,45 @@ namespace rondo::ptx {
                    __VA_ARGS__                                                                             \
                    : "memory")
 
-template <bool transposed, int Count>
-__device__ __forceinline__ void ldmatrix_x1(unsigned (&to)[Count][1], const void* const (&rows)[Count]) {
+template <bool transposed, int Count, int Matrices>
+__device__ __forceinline__ void ldmatrix(unsigned (&to)[Count][Matrices], const void* const (&rows)[Count]) {
+  static_assert(Matrices == 1 || Matrices == 2 || Matrices == 4);
 #ifdef __SIMT__
-  simt::load_matrices(to[0], rows, Count, 1, transposed);
+  simt::load_matrices(to[0], rows, Count, Matrices, transposed);
 #else
 #pragma unroll
   for (int i = 0; i < Count; ++i) {
     const unsigned row = static_cast<unsigned>(__cvta_generic_to_shared(rows[i]));
-    RONDO_LDMATRIX_ASM("x1", "{%0}, [%1]", "=r"(to[i][0]));
+    if constexpr (Matrices == 1) {
+      RONDO_LDMATRIX_ASM("x1", "{%0}, [%1]", "=r"(to[i][0]));
+    } else if constexpr (Matrices == 2) {
+      RONDO_LDMATRIX_ASM("x2", "{%0, %1}, [%2]", "=r"(to[i][0]), "=r"(to[i][1]));
+    } else {
+      RONDO_LDMATRIX_ASM("x4", "{%0, %1, %2, %3}, [%4]", "=r"(to[i][0]), "=r"(to[i][1]), "=r"(to[i][2]),
+                         "=r"(to[i][3]));
+    }
   }
 #endif
 }
 
-template <bool transposed, int Count>
-__device__ __forceinline__ void ldmatrix_x2(unsigned (&to)[Count][2], const void* const (&rows)[Count]) {
+template <bool transposed, int Count, int Matrices>
+__device__ __forceinline__ void stmatrix(void* const (&rows)[Count],
+                                         const unsigned (&from)[Count][Matrices]) {
+  static_assert(Matrices == 1 || Matrices == 2 || Matrices == 4);
 #ifdef __SIMT__
-  simt::load_matrices(to[0], rows, Count, 2, transposed);
+  simt::store_matrices(from[0], rows, Count, Matrices, transposed);
 #else
 #pragma unroll
   for (int i = 0; i < Count; ++i) {
     const unsigned row = static_cast<unsigned>(__cvta_generic_to_shared(rows[i]));
-    RONDO_LDMATRIX_ASM("x2", "{%0, %1}, [%2]", "=r"(to[i][0]), "=r"(to[i][1]));
-  }
-#endif
-}
-
-template <bool transposed, int Count>
-__device__ __forceinline__ void ldmatrix_x4(unsigned (&to)[Count][4], const void* const (&rows)[Count]) {
-#ifdef __SIMT__
-  simt::load_matrices(to[0], rows, Count, 4, transposed);
-#else
-#pragma unroll
-  for (int i = 0; i < Count; ++i) {
-    const unsigned row = static_cast<unsigned>(__cvta_generic_to_shared(rows[i]));
-    RONDO_LDMATRIX_ASM("x4", "{%0, %1, %2, %3}, [%4]", "=r"(to[i][0]), "=r"(to[i][1]), "=r"(to[i][2]),
-                       "=r"(to[i][3]));
-  }
-#endif
-}
-
-template <bool transposed, int Count>
-__device__ __forceinline__ void stmatrix_x1(void* const (&rows)[Count], const unsigned (&from)[Count][1]) {
-#ifdef __SIMT__
-  simt::store_matrices(from[0], rows, Count, 1, transposed);
-#else
-#pragma unroll
-  for (int i = 0; i < Count; ++i) {
-    const unsigned row = static_cast<unsigned>(__cvta_generic_to_shared(rows[i]));
-    RONDO_STMATRIX_ASM("x1", "{%1}", "r"(from[i][0]));
-  }
-#endif
-}
-
-template <bool transposed, int Count>
-__device__ __forceinline__ void stmatrix_x2(void* const (&rows)[Count], const unsigned (&from)[Count][2]) {
-#ifdef __SIMT__
-  simt::store_matrices(from[0], rows, Count, 2, transposed);
-#else
-#pragma unroll
-  for (int i = 0; i < Count; ++i) {
-    const unsigned row = static_cast<unsigned>(__cvta_generic_to_shared(rows[i]));
-    RONDO_STMATRIX_ASM("x2", "{%1, %2}", "r"(from[i][0]), "r"(from[i][1]));
-  }
-#endif
-}
-
-template <bool transposed, int Count>
-__device__ __forceinline__ void stmatrix_x4(void* const (&rows)[Count], const unsigned (&from)[Count][4]) {
-#ifdef __SIMT__
-  simt::store_matrices(from[0], rows, Count, 4, transposed);
-#else
-#pragma unroll
-  for (int i = 0; i < Count; ++i) {
-    const unsigned row = static_cast<unsigned>(__cvta_generic_to_shared(rows[i]));
-    RONDO_STMATRIX_ASM("x4", "{%1, %2, %3, %4}", "r"(from[i][0]), "r"(from[i][1]), "r"(from[i][2]),
-                       "r"(from[i][3]));
+    if constexpr (Matrices == 1) {
+      RONDO_STMATRIX_ASM("x1", "{%1}", "r"(from[i][0]));
+    } else if constexpr (Matrices == 2) {
+      RONDO_STMATRIX_ASM("x2", "{%1, %2}", "r"(from[i][0]), "r"(from[i][1]));
+    } else {
+      RONDO_STMATRIX_ASM("x4", "{%1, %2, %3, %4}", "r"(from[i][0]), "r"(from[i][1]), "r"(from[i][2]),
+                         "r"(from[i][3]));
+    }
   }
 #endif
 }

@@ -32,8 +32,8 @@ struct alignas(8) Mbarrier {
 
 namespace detail {
 #ifndef __SIMT__
-__device__ __forceinline__ unsigned shared_address(const Mbarrier* barrier) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(barrier));
+__device__ __forceinline__ unsigned shared_address(const void* shared) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 #endif
 }  // namespace detail

@@ -71,28 +71,18 @@ __device__ __forceinline__ uint64_t advanced(uint64_t descriptor, unsigned bytes
 }
 
 __device__ __forceinline__ void wgmma_fence() {
-#ifdef __SIMT__
-  simt::warpgroup_fence();
-#else
-  RONDO_SM90A_ASM("wgmma.fence.sync.aligned;" ::: "memory");
-#endif
+  RONDO_SIMT_OR_SM90A_ASM(simt::warpgroup_fence(), "wgmma.fence.sync.aligned;" ::: "memory");
 }
 
 __device__ __forceinline__ void wgmma_commit() {
-#ifdef __SIMT__
-  simt::warpgroup_commit();
-#else
-  RONDO_SM90A_ASM("wgmma.commit_group.sync.aligned;" ::: "memory");
-#endif
+  RONDO_SIMT_OR_SM90A_ASM(simt::warpgroup_commit(), "wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
 template <int Groups>
 __device__ __forceinline__ void wgmma_wait([[maybe_unused]] Place place = Place::current()) {
-#ifdef __SIMT__
-  simt::warpgroup_wait(Groups, place);
-#else
-  RONDO_SM90A_ASM("wgmma.wait_group.sync.aligned %0;" ::"n"(Groups) : "memory");
-#endif
+  RONDO_SIMT_OR_SM90A_ASM(simt::warpgroup_wait(Groups, place),
+                          "wgmma.wait_group.sync.aligned %0;" ::"n"(Groups)
+                          : "memory");
 }
 
 // Whether the elements of a and b are negated, and whether they are contiguous along i instead of k.

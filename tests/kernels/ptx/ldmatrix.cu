@@ -10,9 +10,7 @@ template <int n, bool transposed>
 __device__ void ldmatrix(unsigned* to, unsigned row) {
   const void* const rows[1] = {shared + row};
   unsigned registers[1][n];
-  if constexpr (n == 1) ptx::ldmatrix_x1<transposed>(registers, rows);
-  if constexpr (n == 2) ptx::ldmatrix_x2<transposed>(registers, rows);
-  if constexpr (n == 4) ptx::ldmatrix_x4<transposed>(registers, rows);
+  ptx::ldmatrix<transposed>(registers, rows);
   for (int i = 0; i < n; ++i) to[i] = registers[0][i];
 }
 
@@ -22,9 +20,7 @@ __device__ void stmatrix(unsigned row, unsigned r0, unsigned r1, unsigned r2, un
   const unsigned all[4] = {r0, r1, r2, r3};
   unsigned registers[1][n];
   for (int i = 0; i < n; ++i) registers[0][i] = all[i];
-  if constexpr (n == 1) ptx::stmatrix_x1<transposed>(rows, registers);
-  if constexpr (n == 2) ptx::stmatrix_x2<transposed>(rows, registers);
-  if constexpr (n == 4) ptx::stmatrix_x4<transposed>(rows, registers);
+  ptx::stmatrix<transposed>(rows, registers);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <simt/wgmma.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -142,7 +143,8 @@ void write_registers(const Accumulators& from) {
 bool registers_are(const Accumulators& values) {
   bool same = true;
   for_each_result(values.n, [&](unsigned thread, int i, int at) {
-    same = same && std::memcmp(&values.registers[thread][i], &values.d[static_cast<size_t>(at)], 4) == 0;
+    same = same && std::bit_cast<uint32_t>(values.registers[thread][i]) ==
+                       std::bit_cast<uint32_t>(values.d[static_cast<size_t>(at)]);
   });
   return same;
 }

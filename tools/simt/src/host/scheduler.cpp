@@ -278,8 +278,9 @@ void Scheduler::leave(const TaskPtr& task) {
 // Runs one randomly drawn ready task on this thread, with its pieces in random order.
 bool Scheduler::run_one_drawn(std::unique_lock<std::mutex>& lock) {
   if (ready_.empty()) return false;
-  const auto chosen = ready_.begin() + static_cast<std::ptrdiff_t>(draw(ready_.size()));
-  const TaskPtr task = *chosen;
+  const size_t index = draw(ready_.size());
+  const auto chosen = ready_.begin() + static_cast<std::ptrdiff_t>(index);
+  const TaskPtr task = ready_[index];
   const Operation& operation = *task->operation;
   if (operation.host_function) {
     ready_.erase(chosen);

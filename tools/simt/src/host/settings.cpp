@@ -62,7 +62,7 @@ bool lazy_loading_of_environment() {
   const char* name = "CUDA_MODULE_LOADING";
   const char* text = std::getenv(name);
   const std::string_view value = text ? text : "";
-  if (value != "" && value != "LAZY" && value != "DEFAULT" && value != "EAGER")
+  if (!value.empty() && value != "LAZY" && value != "DEFAULT" && value != "EAGER")
     refuse(name, text, "not LAZY, DEFAULT or EAGER");
   return value != "EAGER";
 }
@@ -100,7 +100,7 @@ Settings read_environment() {
   if (const auto value = from_environment("SIMT_LATE_COPIES", 0, 1)) settings.late_copies = *value != 0;
   settings.amx = amx_from_environment();
   settings.gpu = gpu_from_environment();
-  if (const auto value = from_environment("SIMT_SEED", 0, kNoLimit)) settings.seed = *value;
+  settings.seed = from_environment("SIMT_SEED", 0, kNoLimit);
   if (const auto value = from_environment("SIMT_QUEUE_LENGTH", 1, kLongestQueue))
     settings.queue_length = static_cast<int>(*value);
   if (const auto value = from_environment("CUDA_DEVICE_MAX_CONNECTIONS", 1, kMostConnections))
