@@ -75,6 +75,7 @@ const bool registered = register_on_device([] {
       add_layouts<float>("gemm/", {variant.id, Math::fp32, variant.run}, size);
     for (const TensorRung& rung : tensor_rungs()) {
       add_layouts<float>("gemm/tf32/", {rung.id, Math::tf32, rung.tf32}, size, rung.uses_wgmma);
+      add_layouts<float>("gemm/tf32x3/", {rung.id, Math::tf32x3, rung.tf32}, size, rung.uses_wgmma);
       add_layouts<__nv_bfloat16>("gemm/bf16/", {rung.id, Math::fp32, rung.bf16}, size, rung.uses_wgmma);
       add_layouts<__half>("gemm/fp16/", {rung.id, Math::fp32, rung.fp16}, size, rung.uses_wgmma);
     }

@@ -155,6 +155,7 @@ const bool kRegistered = register_on_device([] {
     add_peer<__half>(shape, tail, Math::fp32);
     for (const TensorRung& rung : tensor_rungs()) {
       add_rung<float>(shape, tail, "tf32", rung.id, Math::tf32, rung.tf32, rung.uses_wgmma);
+      add_rung<float>(shape, tail, "tf32x3", rung.id, Math::tf32x3, rung.tf32, rung.uses_wgmma);
       add_rung<__nv_bfloat16>(shape, tail, "bf16", rung.id, Math::fp32, rung.bf16, rung.uses_wgmma);
       add_rung<__half>(shape, tail, "fp16", rung.id, Math::fp32, rung.fp16, rung.uses_wgmma);
     }
