@@ -211,12 +211,15 @@ TEST_F(CommandTrain, ResNetTrainsWithTensorCores) {
 TEST_F(CommandTrain, ResNetWithTensorCoresResumesBitForBit) {
   if (!check_math("tf32", Math::tf32).ok()) GTEST_SKIP() << "the device has no such tensor cores";
   const std::string whole = results_ / "whole", part = results_ / "part";
-  const std::string training = resnet("--limit 1 --batch 1 --precision bf16 --devices " + devices(1));
-  ASSERT_EQ(run_line(training + " --epochs 2 --save " + whole).code, 0);
-  ASSERT_EQ(run_line(training + " --epochs 1 --save " + part).code, 0);
-  EXPECT_FALSE(tensors_in(part) == tensors_in(whole));
-  ASSERT_EQ(run_line(training + " --epochs 2 --resume " + part + " --save " + part).code, 0);
-  EXPECT_TRUE(read_text(part) == read_text(whole));
+  for (const std::string name : {"tf32", "bf16"}) {
+    const std::string training =
+        resnet("--limit 1 --batch 1 --precision " + name + " --devices " + devices(1));
+    ASSERT_EQ(run_line(training + " --epochs 2 --save " + whole).code, 0);
+    ASSERT_EQ(run_line(training + " --epochs 1 --save " + part).code, 0);
+    EXPECT_FALSE(tensors_in(part) == tensors_in(whole)) << name;
+    ASSERT_EQ(run_line(training + " --epochs 2 --resume " + part + " --save " + part).code, 0);
+    EXPECT_TRUE(read_text(part) == read_text(whole)) << name;
+  }
 }
 
 // Every training reduces gradients in bfloat16, and is resumed with them.
