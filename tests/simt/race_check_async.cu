@@ -1,5 +1,6 @@
 // The check of mbarriers, bulk copies and wgmma.
 #include <rondo/kernels/core/ptx/bulk_copy.cuh>
+#include <rondo/kernels/core/ptx/cp_async.cuh>
 #include <rondo/kernels/core/ptx/mbarrier.cuh>
 #include <rondo/kernels/core/ptx/wgmma.cuh>
 
@@ -152,14 +153,16 @@ __global__ void bulk_refill(const int* from, bool barrier_between) {
 }
 
 // A warpgroup multiplies zeros; afterwards thread 0 overwrites an operand.
+__device__ ptx::SharedMatrix operand(int at) {
+  return {&shared<int>(at), 128, 256, ptx::MatrixSwizzle::none};
+}
 enum class Release { no_wait, only_own_wait, all_warps };
 __global__ void product(Release release) {
   for (unsigned i = threadIdx.x; i < 1024; i += blockDim.x) shared<int>(i) = 0;
   ptx::async_proxy_fence();
   __syncthreads();
   float d[4] = {};
-  const ptx::SharedMatrix a{&shared<int>(0), 128, 256, ptx::MatrixSwizzle::none};
-  const ptx::SharedMatrix b{&shared<int>(512), 128, 256, ptx::MatrixSwizzle::none};
+  const ptx::SharedMatrix a = operand(0), b = operand(512);
   ptx::wgmma_fence();
   ptx::wgmma<__nv_bfloat16, 8>(d, ptx::descriptor(a), ptx::descriptor(b), false);  // product: wgmma
   ptx::wgmma_commit();
@@ -167,6 +170,36 @@ __global__ void product(Release release) {
   if (release == Release::all_warps) __syncthreads();
   if (threadIdx.x == 0) shared<int>(512) = 1;                    // product: write
   if (release == Release::no_wait) ptx::wgmma_wait<0>();
+}
+__device__ void read_operands() {
+  float d[4] = {};
+  const uint64_t a = ptx::descriptor(operand(0)), b = ptx::descriptor(operand(512));
+  ptx::wgmma_fence();
+  ptx::wgmma<__nv_bfloat16, 8>(d, a, b, false);                  // fences: wgmma
+  ptx::wgmma_commit();
+  ptx::wgmma_wait<0>();
+}
+// The threads write both operands. The last thread to run is the only one that calls the fence, or all do, or
+// all do after the barrier.
+enum class Fences { none, of_one_writer, of_writers, of_readers };
+__global__ void written_operands(Fences fences) {
+  for (unsigned i = threadIdx.x; i < 1024; i += blockDim.x) shared<int>(i) = 0;  // fences: write
+  if (fences == Fences::of_writers || (fences == Fences::of_one_writer && threadIdx.x == 127))
+    ptx::async_proxy_fence();
+  __syncthreads();
+  if (fences == Fences::of_readers) ptx::async_proxy_fence();
+  read_operands();
+}
+// The same with operands that cp.async writes, and a fence before or after the wait for them.
+__global__ void copied_operands(const int* from, bool fence_after) {
+  for (unsigned i = 4 * threadIdx.x; i < 1024; i += 4 * blockDim.x)
+    ptx::cp_async<16>(&shared<int>(static_cast<int>(i)), from + i, true);  // fences: copy
+  ptx::cp_async_commit();
+  if (!fence_after) ptx::async_proxy_fence();
+  ptx::cp_async_wait<0>();
+  if (fence_after) ptx::async_proxy_fence();
+  __syncthreads();
+  read_operands();
 }
 
 // The accumulators of two products in flight: reads one of the first, and writes one of the second.
@@ -299,6 +332,32 @@ TEST_F(RaceCheckAsync, OperandsOfProducts) {
     EXPECT_TRUE(says(race, "Not all four warps of the warpgroup have waited")) << race.text;
   }
   simt::set_late_copies(false);
+}
+
+// Late mode does not find them where the last thread to run calls a fence: it publishes the writes of all.
+TEST_F(RaceCheckAsync, EveryWriterOfAnOperandNeedsAProxyFence) {
+  for (const bool late : {false, true}) {
+    simt::set_late_copies(late);
+    expect_silent([&] { launch(2, 128, 4096, nullptr, written_operands, Fences::of_writers); });
+    expect_silent([&] { launch(2, 128, 4096, nullptr, written_operands, Fences::of_readers); });
+    const Finding one = expect_one(
+        Problem::missing_proxy_fence, "fences: write", "fences: wgmma",
+        [&] { launch(1, 128, 4096, nullptr, written_operands, Fences::of_one_writer); });
+    EXPECT_NE(one.earlier->thread.x, 127u) << one.text;
+    EXPECT_TRUE(says(one, "a missing fence.proxy.async between accesses to byte")) << one.text;
+  }
+  simt::set_late_copies(false);
+  expect_one(Problem::missing_proxy_fence, "fences: write", "fences: wgmma",
+             [&] { launch(1, 128, 4096, nullptr, written_operands, Fences::none); });
+}
+
+TEST_F(RaceCheckAsync, TheFenceOfACopiedOperandFollowsTheWait) {
+  int* const from = allocate<int>(1024);
+  CUDA_OK(cudaMemset(from, 0, 4096));
+  expect_silent([&] { launch(1, 128, 4096, nullptr, copied_operands, from, true); });
+  expect_one(Problem::missing_proxy_fence, "fences: copy", "fences: wgmma",
+             [&] { launch(1, 128, 4096, nullptr, copied_operands, from, false); });
+  CUDA_OK(cudaFree(from));
 }
 
 TEST_F(RaceCheckAsync, AccumulatorsOfProducts) {

@@ -25,8 +25,9 @@ inline constexpr int kExitCodeOfFindings = 3;
 enum class Problem : uint8_t {
   race,            // two accesses, at least one a write, that nothing orders
   unwritten_read,  // of memory that nobody wrote since it was allocated or the block began
-  unfinished_copy  // an access to the destination of a cp.async or a bulk copy, a write to an operand of
-                   // wgmma, or an access to its accumulators, before the wait for it
+  unfinished_copy,  // an access to the destination of a cp.async or a bulk copy, a write to an operand of
+                    // wgmma, or an access to its accumulators, before the wait for it
+  missing_proxy_fence  // a write to an operand of wgmma without a fence.proxy.async between them
 };
 
 // One access of a finding.

@@ -224,6 +224,7 @@ void mbarrier_init_fence() { memory_fence(); }
 
 void async_proxy_fence() {
   running_block("fence.proxy.async").async().fence();
+  detail::tell_observer([](Observer& observer) { observer.proxy_fence(thread_rank); });
   memory_fence(false);
 }
 

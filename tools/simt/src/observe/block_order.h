@@ -4,7 +4,7 @@
 // barriers it has passed. Between two barriers __syncwarp orders the lanes of one warp: each thread has a
 // vector clock of the 32 lanes of its warp. Shuffles and votes order nothing. mbarriers
 // (mbarrier_order.h) order threads of different warps, and order bulk copies before the threads that wait for
-// them. Fences are in fence_order.h.
+// them. Fences are in fence_order.h. A fence.proxy.async orders what its thread wrote before a wgmma.
 //
 // Asynchronous operations end when they are waited for. Those of cp.async belong to a thread; a wgmma belongs
 // to a warpgroup, and has ended when each of its four warps has waited.
@@ -53,6 +53,7 @@ class BlockOrder {
       thread.fences = {};
       thread.copies.start();
       thread.products.start();
+      thread.proxy_fences.clear();
     }
     for (LaneSteps& known : known_) known.fill(0);
     arrived_.clear();
@@ -129,6 +130,21 @@ class BlockOrder {
   uint64_t last_fence(unsigned thread) const { return threads_[thread].fences.acquired; }
   const LaneSteps& known(unsigned thread) const { return known_[thread]; }
 
+  void proxy_fence(unsigned thread) { threads_[thread].proxy_fences.push_back(now(thread)); }
+  // Whether a fence.proxy.async is between what `first` wrote at `time` and what `second` does now: of the
+  // same thread, or of another one after a barrier.
+  bool proxy_fence_between(unsigned first, Time time, unsigned second) const {
+    const auto fenced = [&](unsigned thread, const auto& before) {
+      const std::vector<Time>& fences = threads_[thread].proxy_fences;
+      const auto next = std::partition_point(fences.begin(), fences.end(), before);
+      return next != fences.end() && ordered(thread, *next, second);
+    };
+    if (fenced(first, [&](Time fence) { return fence.step < time.step; })) return true;
+    for (unsigned thread = 0; thread < threads_.size(); ++thread)
+      if (fenced(thread, [&](Time fence) { return fence.barrier <= time.barrier; })) return true;
+    return false;
+  }
+
   void init_mbarrier(const void* address) { mbarriers_.init(address); }
   void arrive(const void* mbarrier, unsigned thread) {
     mbarriers_.arrive(mbarrier, thread, threads_[thread].step++);
@@ -163,6 +179,7 @@ class BlockOrder {
     uint32_t step;
     Fences fences;
     Groups copies, products;
+    std::vector<Time> proxy_fences;
   };
 
   template <class F>

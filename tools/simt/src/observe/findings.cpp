@@ -99,6 +99,9 @@ std::string reason(const Finding& finding, Relation relation) {
                ? "No thread of the block has written this memory."
                : "No kernel, copy or fill has written this memory since it was allocated.";
   const CheckedAccess& earlier = *finding.earlier;
+  if (finding.problem == Problem::missing_proxy_fence)
+    return "The thread must call fence.proxy.async after its write, before what orders it before the "
+           "product.";
   if (finding.problem == Problem::unfinished_copy) {
     if (earlier.kind == AccessKind::bulk_copy_store)
       return "The phase of the copy's mbarrier has not completed.";
@@ -172,6 +175,8 @@ namespace {
 std::string title(const Finding& finding) {
   if (finding.problem == Problem::race) return "unordered accesses to ";
   if (finding.problem == Problem::unwritten_read) return "a read of unwritten ";
+  if (finding.problem == Problem::missing_proxy_fence)
+    return "a missing fence.proxy.async between accesses to ";
   switch (finding.earlier->kind) {
     case AccessKind::bulk_copy_store:
       return "an access to an unfinished bulk copy in ";

@@ -77,6 +77,7 @@ class Observer {
   // What only the check needs.
   virtual void warp_synchronizes(unsigned /*warp*/, unsigned /*lanes*/) {}  // __syncwarp
   virtual void fence(unsigned /*thread*/, bool /*for_all_blocks*/) {}
+  virtual void proxy_fence(unsigned /*thread*/) {}  // fence.proxy.async; fence() follows
   virtual void async_commit(unsigned /*thread*/) {}
   virtual void async_wait(unsigned /*thread*/, int /*groups*/) {}
   virtual void mbarrier_access(unsigned /*thread*/, const Access& /*access*/) {}  // to the mbarrier itself

@@ -349,7 +349,21 @@ void RaceCheck::compare(const Cell& first, const Target& target, const Cell& cur
   } else if (first.flags & current.flags & Cell::kAtomic) {
     return;
   }
-  if (!ordered(first, current)) found(Problem::race, &first, target, current);
+  if (!ordered(first, current)) return found(Problem::race, &first, target, current);
+  if (static_cast<AccessKind>(current.kind) == AccessKind::product_load &&
+      !visible_to_product(first, current))
+    found(Problem::missing_proxy_fence, &first, target, current);
+}
+
+// Whether a fence.proxy.async is between a write and the product that reads it. Bulk copies need none.
+bool RaceCheck::visible_to_product(const Cell& first, const Cell& current) const {
+  const auto kind = static_cast<AccessKind>(first.kind);
+  if (kind == AccessKind::bulk_copy_store) return true;
+  BlockOrder::Time time = {first.barrier, first.step};
+  if (kind == AccessKind::async_copy_store) time = threads_.copies(first.thread).time_of_wait(first.barrier);
+  for (unsigned thread = current.thread; thread < current.thread + 128u; thread += 32)
+    if (!threads_.proxy_fence_between(first.thread, time, thread)) return false;
+  return true;
 }
 
 bool RaceCheck::ordered(const Cell& first, const Cell& current) const {

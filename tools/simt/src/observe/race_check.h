@@ -31,6 +31,7 @@ class RaceCheck final : public Observer {
   void warp_meets(unsigned, unsigned) override {}
   void warp_synchronizes(unsigned warp, unsigned lanes) override { threads_.synchronize(warp, lanes); }
   void fence(unsigned thread, bool for_all_blocks) override;
+  void proxy_fence(unsigned thread) override { threads_.proxy_fence(thread); }
   void async_commit(unsigned thread) override { threads_.copies(thread).commit(); }
   void async_wait(unsigned thread, int groups) override {
     threads_.copies(thread).wait(groups, threads_.now(thread));
@@ -96,6 +97,7 @@ class RaceCheck final : public Observer {
   bool finished(const Cell& async, unsigned thread) const;
   bool ordered(const Cell& first, const Cell& me) const;
   bool ordered_in_block(const Cell& first, unsigned second) const;
+  bool visible_to_product(const Cell& first, const Cell& me) const;
   bool ordered_by_fence(const Cell& first, BlockOrder::Time time, const Cell& me) const;
   void found(Problem problem, const Cell* first, const Target& target, const Cell& me);
   Finding describe(Problem problem, const Cell* first, const Target& target, const Cell& me);
