@@ -2,7 +2,11 @@
 // contiguous bytes in shared memory. The lanes 8 i to 8 i + 7 hold the addresses of the rows of matrix i, and
 // register i holds it:
 //
-//   lane 4 r + c has elements (r, 2 c) and (r, 2 c + 1); transposed, elements (2 c, r) and (2 c + 1, r)
+//   lane             0          1          2          3          4     ...   31
+//   elements         0,0 0,1    0,2 0,3    0,4 0,5    0,6 0,7    1,0 1,1     7,6 7,7   (row, column)
+//   transposed       0,0 1,0    2,0 3,0    4,0 5,0    6,0 7,0    0,1 1,1     6,7 7,7
+//
+// So lane 4 r + c has (r, 2 c) and (r, 2 c + 1); transposed, (2 c, r) and (2 c + 1, r).
 //
 // A row of four 32-bit elements is loaded like eight of 16 bits: lane 4 r + c receives element (r, c).
 //

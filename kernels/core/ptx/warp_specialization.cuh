@@ -5,8 +5,8 @@
 //   warpgroup_reg_dealloc<N>()  lowers, or
 //   warpgroup_reg_alloc<N>()    raises the registers of each thread of the warpgroup to N, a multiple of 8
 //                               from 24 to 256. All warps of the warpgroup call it. Needs sm_90a. The
-//                               executor does nothing: it does not model registers. The names are those of
-//                               CUTLASS.
+//                               executor does nothing; the tiles assert that the registers of all their
+//                               warpgroups are at most 65536. The names are those of CUTLASS.
 #pragma once
 
 #include <rondo/kernels/core/hopper.cuh>

@@ -2,9 +2,16 @@
 // asynchronous. A warpgroup is 128 threads in four warps. K is 8 for tf32 and 16 for bf16 and fp16; N is a
 // multiple of 8 up to 256. Needs sm_90a.
 //
-// Registers. With thread = 32 w + 4 g + t of the warpgroup:
-//   d[4 j + 2 h + e]: row 16 w + g + 8 h, column 8 j + 2 t + e
-//   a[0] to a[3]: as for mma.cuh, with the rows 16 w and on for warp w
+// Registers of thread 32 w + 4 g + t of the warpgroup. Source: PTX ISA, "Register Fragments for
+// wgmma.mma_async.m64nNk8" and "... m64nNk16".
+//
+//   register                   row            column of d, k of a
+//   d[4 j], d[4 j + 1]         16 w + g       8 j + 2 t, 8 j + 2 t + 1
+//   d[4 j + 2], d[4 j + 3]     16 w + g + 8   8 j + 2 t, 8 j + 2 t + 1
+//   a[0] of 16 bits, of tf32   16 w + g       2 t, 2 t + 1          t
+//   a[1]                       16 w + g + 8   2 t, 2 t + 1          t
+//   a[2]                       16 w + g       2 t + 8, 2 t + 9      t + 4
+//   a[3]                       16 w + g + 8   2 t + 8, 2 t + 9      t + 4
 //
 // Shared memory. A SharedMatrix describes where the elements of an operand are. Let i be the row of a or the
 // column of b, e the bytes of an element, a line 16 bytes (L = 16 / e elements), s the bytes of a swizzle and
