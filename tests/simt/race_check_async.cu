@@ -179,18 +179,42 @@ __device__ void read_operands() {
   ptx::wgmma_commit();
   ptx::wgmma_wait<0>();
 }
-// The threads write both operands. The last thread to run is the only one that calls the fence, or all do, or
-// all do after the barrier.
-enum class Fences { none, of_one_writer, of_writers, of_readers };
+// The threads write both operands. A fence is called by the last thread to run only, by all before or after
+// they write, or after the barrier by the first warp or by all.
+enum class Fences { none, of_one_writer, too_early, of_writers, of_a_reading_warp, of_readers };
 __global__ void written_operands(Fences fences) {
+  if (fences == Fences::too_early) ptx::async_proxy_fence();
   for (unsigned i = threadIdx.x; i < 1024; i += blockDim.x) shared<int>(i) = 0;  // fences: write
   if (fences == Fences::of_writers || (fences == Fences::of_one_writer && threadIdx.x == 127))
     ptx::async_proxy_fence();
   __syncthreads();
-  if (fences == Fences::of_readers) ptx::async_proxy_fence();
+  if (fences == Fences::of_readers || (fences == Fences::of_a_reading_warp && threadIdx.x < 32))
+    ptx::async_proxy_fence();
   read_operands();
 }
-// The same with operands that cp.async writes, and a fence before or after the wait for them.
+// Another warpgroup writes them, and an mbarrier orders the product after that.
+__global__ void passed_operands(bool fenced) {
+  init(128, 0);
+  if (threadIdx.x < 128) {
+    ptx::mbarrier_wait(barrier(0), 0);
+    read_operands();
+  } else {
+    for (unsigned i = threadIdx.x - 128; i < 800; i += 128) shared<int>(i) = 0;  // fences: passed write
+    if (fenced) ptx::async_proxy_fence();
+    ptx::mbarrier_arrive(barrier(0));
+  }
+}
+// A bulk copy writes them, which needs no fence.
+__global__ void loaded_operands(const int* from) {
+  init(1, 0);
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_arrive_expect_tx(barrier(0), 3200);
+    ptx::bulk_load(&shared<int>(0), from, 3200, barrier(0));
+  }
+  ptx::mbarrier_wait(barrier(0), 0);
+  read_operands();
+}
+// Operands that cp.async writes, and a fence before or after the wait for them.
 __global__ void copied_operands(const int* from, bool fence_after) {
   for (unsigned i = 4 * threadIdx.x; i < 1024; i += 4 * blockDim.x)
     ptx::cp_async<16>(&shared<int>(static_cast<int>(i)), from + i, true);  // fences: copy
@@ -347,16 +371,23 @@ TEST_F(RaceCheckAsync, EveryWriterOfAnOperandNeedsAProxyFence) {
     EXPECT_TRUE(says(one, "a missing fence.proxy.async between accesses to byte")) << one.text;
   }
   simt::set_late_copies(false);
-  expect_one(Problem::missing_proxy_fence, "fences: write", "fences: wgmma",
-             [&] { launch(1, 128, 4096, nullptr, written_operands, Fences::none); });
+  for (const Fences fences : {Fences::none, Fences::too_early, Fences::of_a_reading_warp})
+    expect_one(Problem::missing_proxy_fence, "fences: write", "fences: wgmma",
+               [&] { launch(1, 128, 4096, nullptr, written_operands, fences); });
+  expect_silent([&] { launch(1, 256, 4096, nullptr, passed_operands, true); });
+  expect_one(Problem::missing_proxy_fence, "fences: passed write", "fences: wgmma",
+             [&] { launch(1, 256, 4096, nullptr, passed_operands, false); });
 }
 
 TEST_F(RaceCheckAsync, TheFenceOfACopiedOperandFollowsTheWait) {
   int* const from = allocate<int>(1024);
   CUDA_OK(cudaMemset(from, 0, 4096));
+  expect_silent([&] { launch(1, 128, 4096, nullptr, loaded_operands, from); });
   expect_silent([&] { launch(1, 128, 4096, nullptr, copied_operands, from, true); });
-  expect_one(Problem::missing_proxy_fence, "fences: copy", "fences: wgmma",
-             [&] { launch(1, 128, 4096, nullptr, copied_operands, from, false); });
+  const Finding early = expect_one(Problem::missing_proxy_fence, "fences: copy", "fences: wgmma", [&] {
+    launch(1, 128, 4096, nullptr, copied_operands, from, false);
+  });
+  EXPECT_TRUE(says(early, "must call fence.proxy.async after its wait")) << early.text;
   CUDA_OK(cudaFree(from));
 }
 

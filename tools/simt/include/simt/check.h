@@ -27,7 +27,7 @@ enum class Problem : uint8_t {
   unwritten_read,  // of memory that nobody wrote since it was allocated or the block began
   unfinished_copy,  // an access to the destination of a cp.async or a bulk copy, a write to an operand of
                     // wgmma, or an access to its accumulators, before the wait for it
-  missing_proxy_fence  // a write to an operand of wgmma without a fence.proxy.async between them
+  missing_proxy_fence  // a read by wgmma of what a thread wrote, with no fence.proxy.async between the two
 };
 
 // One access of a finding.

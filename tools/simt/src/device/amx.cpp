@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string>
 
 namespace simt {
 namespace {
@@ -62,21 +65,21 @@ void add_product(float* d, int d_step, const uint32_t* b_pairs) {
 
 uint16_t narrowed(float value) { return static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16); }
 
-const char* find_amx_problem() {
+std::string find_amx_problem() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned kBfloat16 = 1u << 22, kTiles = 1u << 24;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & kBfloat16) || !(d & kTiles))
     return "this processor has no AMX for bfloat16";
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, of Linux 5.16
-  if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0) return "the kernel does not permit AMX";
-  return nullptr;
+  if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0)     return std::string("Linux does not permit AMX: ") + std::strerror(errno);
+  return "";
 }
 
 }  // namespace
 
 const char* amx_problem() {
-  static const char* const problem = find_amx_problem();
-  return problem;
+  static const std::string problem = find_amx_problem();
+  return problem.empty() ? nullptr : problem.c_str();
 }
 
 void add_products_by_amx(int rows, int columns, float* d, int d_step, const float* a, const float* b,

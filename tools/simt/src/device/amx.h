@@ -3,7 +3,7 @@
 
 namespace simt {
 
-// Why this process cannot use AMX; null if it can. The first call asks the kernel for the permission.
+// Why this process cannot use AMX; null if it can. The first call asks Linux for the permission.
 const char* amx_problem();
 
 // d += a b, in which d is [rows][d_step], of which `columns` are used, a is [rows][16] and b is [16][b_step].

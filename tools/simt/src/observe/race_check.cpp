@@ -358,7 +358,7 @@ void RaceCheck::compare(const Cell& first, const Target& target, const Cell& cur
 // Whether a fence.proxy.async is between a write and the product that reads it. Bulk copies need none.
 bool RaceCheck::visible_to_product(const Cell& first, const Cell& current) const {
   const auto kind = static_cast<AccessKind>(first.kind);
-  if (kind == AccessKind::bulk_copy_store) return true;
+  if (is_read(kind) || kind == AccessKind::bulk_copy_store) return true;  // atomic loads are compared, too
   BlockOrder::Time time = {first.barrier, first.step};
   if (kind == AccessKind::async_copy_store) time = threads_.copies(first.thread).time_of_wait(first.barrier);
   for (unsigned thread = current.thread; thread < current.thread + 128u; thread += 32)
