@@ -66,7 +66,7 @@ class GemmNarrow : public testing::Test {
   void check(std::optional<TileId> tile, const Problem& p, bool exact = true) {
     check_run(
         [tile](auto c, auto a, auto b, const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
-          return tile ? gemm_with_tile("gemm", *tile, c, a, b, options, workspace, stream)
+          return tile ? gemm_with_tile("gemm", tile, c, a, b, options, workspace, stream)
                       : gemm(c, a, b, options, workspace, stream);
         },
         p, exact);

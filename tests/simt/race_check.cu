@@ -819,7 +819,7 @@ struct WholeProgramDeathTest : testing::Test {
     simt::settings();  // of this process, which has read the environment then
     setenv("SIMT_CHECK", "1", 1);
   }
-  ~WholeProgramDeathTest() { unsetenv("SIMT_CHECK"); }
+  ~WholeProgramDeathTest() override { unsetenv("SIMT_CHECK"); }
 
   static void run(bool correct) {
     launch(1, 64, 256, nullptr, exchange, correct);

@@ -54,8 +54,8 @@ Trained convolutions(bool bf16) {
 
 int main(int count, char** arguments) {
   const std::string_view precision = count > 1 ? arguments[1] : "";
-  if (precision != "" && precision != "tf32" && precision != "bf16") return 2;
-  const Trained trained = precision == "" ? lenet_by_the_lesson() : convolutions(precision == "bf16");
+  if (!precision.empty() && precision != "tf32" && precision != "bf16") return 2;
+  const Trained trained = precision.empty() ? lenet_by_the_lesson() : convolutions(precision == "bf16");
   uint64_t hash = 14695981039346656037u;  // FNV-1a
   const auto add = [&](const auto& values) {
     const auto* const bytes = reinterpret_cast<const unsigned char*>(values.data());
