@@ -51,7 +51,7 @@ void check_every_order_of_arrival(int parts) {
     for (size_t i = 0; i < kSums; ++i) expected[i] += values[static_cast<size_t>(part) * kSums + i];
 
   GuardedBuffer<float> dvalues(values), dsums(kSums), partial(2 * parts * kSums);
-  GuardedBuffer<unsigned> arrived(std::vector<unsigned>(PartialTiles<Tile>::kWarps));
+  GuardedBuffer<unsigned> arrived{std::vector<unsigned>(PartialTiles<Tile>::kWarps)};
   std::vector<int> order(static_cast<size_t>(parts));
   std::iota(order.begin(), order.end(), 0);
   do {

@@ -33,7 +33,7 @@ std::string short_name(const std::string& function) {
 }
 
 std::string place(const SourceLine& line, bool with_function) {
-  const std::string at = line.file + ":" + std::to_string(line.line);
+  std::string at = line.file + ":" + std::to_string(line.line);
   if (!with_function || line.function.empty()) return at;
   const std::string name = short_name(line.function);
   return at + (name == "operator" ? " (a lambda)" : " (" + name + ")");

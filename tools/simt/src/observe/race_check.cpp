@@ -320,11 +320,9 @@ void RaceCheck::remember(const Target& target, const Cell& current) {
   if (replaces_first) {
     first = current;
     if (replaces_second) second.operation = 0;
-  } else if (replaces_second) {
-    second = current;
-  } else if (two_are_enough && !atomic && plain(second) &&
-             (second.operation == current.operation ||
-              (plain(first) && second.operation == first.operation))) {
+  } else if (replaces_second || (two_are_enough && !atomic && plain(second) &&
+                                 (second.operation == current.operation ||
+                                  (plain(first) && second.operation == first.operation)))) {
     second = current;
   } else if (two_are_enough && !atomic && plain(first) && first.operation == current.operation) {
     first = current;
