@@ -198,14 +198,17 @@ TEST_F(CommandTrain, EveryPrecisionIsTrainedSavedAndResumed) {
 
 TEST_F(CommandTrain, ResNetTrainsWithTensorCores) {
   if (!check_math("tf32", Math::tf32).ok()) GTEST_SKIP() << "the device has no such tensor cores";
-  for (const std::string name : {"tf32", "bf16"}) {
-    const Outcome outcome = run_line(
-        resnet("--limit 2 --batch 2 --epochs 1 --verify --devices " + devices(2) + " --precision " + name));
-    ASSERT_EQ(outcome.code, 0) << outcome.text();
-    EXPECT_EQ(missing(outcome.out, {", " + name + "\n", "all replicas bitwise equal after each of 1 steps"}),
-              "")
-        << outcome.out;
-  }
+  for (const std::string name : {"tf32", "bf16"})
+    for (const int count : {2, 4}) {
+      const std::string images = std::to_string(count);  // one for each device
+      const Outcome outcome =
+          run_line(resnet("--limit " + images + " --batch " + images + " --epochs 1 --verify --devices " +
+                          devices(count) + " --precision " + name));
+      ASSERT_EQ(outcome.code, 0) << outcome.text();
+      EXPECT_EQ(
+          missing(outcome.out, {", " + name + "\n", "all replicas bitwise equal after each of 1 steps"}), "")
+          << outcome.out;
+    }
 }
 
 TEST_F(CommandTrain, ResNetWithTensorCoresResumesBitForBit) {
