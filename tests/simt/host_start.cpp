@@ -334,8 +334,8 @@ TEST_F(StartDeathTest, AnEmptyVariableIsNotSet) {
       set(name, "");
     int count = 0;
     const simt::Settings& found = simt::settings();
-    end_with(cudaGetDeviceCount(&count) == cudaSuccess && count == 8 && found.workers >= 1 && !found.seed && !found.amx &&
-             !found.late_copies && found.gpu.empty() && found.memory_bytes == size_t{8} << 30 &&
+    end_with(cudaGetDeviceCount(&count) == cudaSuccess && count == 8 && found.workers >= 1 && !found.seed &&
+             !found.amx && !found.late_copies && found.gpu.empty() && found.memory_bytes == size_t{8} << 30 &&
              found.queue_length == 1024 && found.connections == 8 && found.lazy_loading &&
              found.capture_loads && !found.allocation_waits && !found.report_contexts);
   };

@@ -71,7 +71,8 @@ std::string find_amx_problem() {
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & kBfloat16) || !(d & kTiles))
     return "this processor has no AMX for bfloat16";
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, of Linux 5.16
-  if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0)     return std::string("Linux does not permit AMX: ") + std::strerror(errno);
+  if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0)
+    return std::string("Linux does not permit AMX: ") + std::strerror(errno);
   return "";
 }
 
