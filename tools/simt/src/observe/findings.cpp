@@ -100,7 +100,7 @@ std::string reason(const Finding& finding, Relation relation) {
                : "No kernel, copy or fill has written this memory since it was allocated.";
   const CheckedAccess& earlier = *finding.earlier;
   if (finding.problem == Problem::missing_proxy_fence)
-    return finding.earlier->kind == AccessKind::async_copy_store
+    return earlier.kind == AccessKind::async_copy_store
                ? "The thread that copied must call fence.proxy.async after its wait and before the barrier."
                : "The thread that wrote must call fence.proxy.async after the write and before the barrier.";
   if (finding.problem == Problem::unfinished_copy) {

@@ -31,6 +31,14 @@ bool is_read(AccessKind kind) {
          kind == AccessKind::bulk_copy_load || kind == AccessKind::product_load;
 }
 
+// Whether f(thread) holds for the first lane of each warp of the warpgroup that begins with thread `leader`.
+template <class F>
+bool in_each_warp(unsigned leader, F f) {
+  for (unsigned thread = leader; thread < leader + 128; thread += 32)
+    if (!f(thread)) return false;
+  return true;
+}
+
 uint3 coordinates(uint64_t number, dim3 size) {
   return {static_cast<unsigned>(number % size.x), static_cast<unsigned>(number / size.x % size.y),
           static_cast<unsigned>(number / size.x / size.y)};
@@ -359,9 +367,9 @@ bool RaceCheck::visible_to_product(const Cell& first, const Cell& current) const
   if (is_read(kind) || kind == AccessKind::bulk_copy_store) return true;  // atomic loads are compared, too
   BlockOrder::Time time = {first.barrier, first.step};
   if (kind == AccessKind::async_copy_store) time = threads_.copies(first.thread).time_of_wait(first.barrier);
-  for (unsigned thread = current.thread; thread < current.thread + 128u; thread += 32)
-    if (!threads_.proxy_fence_between(first.thread, time, thread)) return false;
-  return true;
+  return in_each_warp(current.thread, [&](unsigned thread) {
+    return threads_.proxy_fence_between(first.thread, time, thread);
+  });
 }
 
 bool RaceCheck::ordered(const Cell& first, const Cell& current) const {
@@ -383,10 +391,7 @@ bool RaceCheck::ordered(const Cell& first, const Cell& current) const {
   if ((copied || !(first.flags & Cell::kAsync)) && ordered_by_fence(first, time, current)) return true;
   if (static_cast<AccessKind>(current.kind) != AccessKind::product_load)
     return ordered_in_block(first, current.thread);
-  // The first lane of each warp of the warpgroup.
-  for (unsigned thread = current.thread; thread < current.thread + 128u; thread += 32)
-    if (!ordered_in_block(first, thread)) return false;
-  return true;
+  return in_each_warp(current.thread, [&](unsigned thread) { return ordered_in_block(first, thread); });
 }
 
 // Whether an asynchronous access has finished. An unfinished one is reported as such; a finished one is then
