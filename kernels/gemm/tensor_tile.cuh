@@ -84,14 +84,15 @@ struct TensorMnMajorRows {
   // of floats, these are 2 rows, 8 banks apart. The threads of a row then copy two pairs of chunks, 16 banks
   // apart, so the 8 lanes cover all banks. If 2 or 4 threads copy a swizzled row, the 8 lanes store to 4 or 2
   // rows. Rows k and k + 1 have the same chunks in the same pair of places, so odd rows are copied 4 chunks
-  // ahead (modulo 8).
+  // ahead (modulo 8). Of narrower copies it stores more rows at a time: swizzled rows k and k + 8 have a chunk
+  // in the same place, and rows of floats k and k + 4 begin in the same bank.
   template <int V, int kPerRow>
   static __device__ __forceinline__ int copy_offset(int thread, int k, int step) {
     if constexpr (V == 4 && kPerRow == 4 && !kSwizzled)
       return thread % 2 * 4 + thread / 2 * 16 + step % 2 * 8 + step / 2 * 32;
     if constexpr (V == 8 && (kPerRow == 2 || kPerRow == 4) && kSwizzled && Outer % 64 == 0)
       return ((step ^ (k % 2 * (4 / kPerRow))) * kPerRow + thread) * V;
-    return (step * kPerRow + thread) * V;
+    return spread_over_banks<kSwizzled ? 8 : 4, 8, kPerRow * V>((step * kPerRow + thread) * V, k);
   }
 };
 

@@ -44,6 +44,15 @@ struct KMajorRows {
   static __device__ __forceinline__ int at(int k, int outer) { return outer * kStride + k; }
 };
 
+// `offset`, the first of kAtOnce values of row k that threads copy, in another order for each of the rows
+// that begin in the same bank, which is every kRows-th row. The order is one of an aligned group of kGroup
+// values, so that the copies of a warp to several rows are to different banks.
+template <int kRows, int kGroup, int kAtOnce>
+__device__ __forceinline__ int spread_over_banks(int offset, int k) {
+  if constexpr (kGroup % kAtOnce != 0) return offset;
+  return offset ^ k / kRows % (kGroup / kAtOnce) * kAtOnce;
+}
+
 // An MN-major k-tile: one row per step of k. Each thread reads PerThread adjacent values. On a GPU a gap of 4
 // floats after each thread's values lets 8 neighbouring threads read 16 bytes each without a bank conflict
 // (strides of 12 and 20 floats access all banks in turn); the values of each thread stay contiguous. On a CPU
@@ -51,13 +60,16 @@ struct KMajorRows {
 //
 // Rows whose length is a multiple of 32 floats begin in the same bank, and get some more floats, because
 // copies store to several rows at once. `Source` is the order of the memory that is copied: 8 floats more
-// suit copy_offset() below, and 4 floats more Transposing (matrix_loaders.cuh).
+// suit copy_offset() below, 12 if 3 threads copy a row, and 4 floats more Transposing (matrix_loaders.cuh).
 template <class Tile, int Threads, int PerThread, Order Source>
 struct MnMajorRows {
   static constexpr bool kKMajor = false;
   static constexpr int kGap = Tile::Threads::kGap;
   static constexpr int kValues = Threads * (PerThread + kGap);
-  static constexpr int kGpuPadding = kValues % 32 != 0 ? 0 : Source == Order::k_major ? 4 : 8;
+  static constexpr int kGpuPadding = kValues % 32 != 0                ? 0
+                                     : Source == Order::k_major       ? 4
+                                     : Tile::kThreads / Tile::kK == 3 ? 12
+                                                                      : 8;
   static constexpr int kStride = kValues + (Tile::kVectors ? Tile::Threads::kLine : kGpuPadding);
   static constexpr int kSize = Tile::kK * kStride;
   static __device__ __forceinline__ int at(int k, int outer) {
@@ -68,13 +80,18 @@ struct MnMajorRows {
   // of them. The hardware stores 16 bytes of 8 lanes at a time. If 4 threads copy a row, these are 2 rows, 8
   // floats apart in the banks. Two of the 4 threads then copy the values of one reader, a sector of global
   // memory, and the other two those of the reader 4 further, 16 banks away. So the 8 lanes cover all banks.
+  // Of narrower copies it stores 16 or 32 lanes at a time, to more rows than begin in different banks.
   template <int V, int kPerRow>
-  static __device__ __forceinline__ int copy_offset(int thread, int /*k*/, int step) {
+  static __device__ __forceinline__ int copy_offset(int thread, int k, int step) {
     if constexpr (V == 4 && kPerRow == 4 && !Tile::kVectors && Threads % 8 == 0) {
       constexpr int kPairs = 4 * PerThread / 8;  // pairs of copies to the values of 4 readers
       return 8 * (step / kPairs * 2 * kPairs + step % kPairs + thread / 2 * kPairs) + thread % 2 * 4;
     }
-    return (step * kPerRow + thread) * V;
+    const int offset = (step * kPerRow + thread) * V;
+    constexpr int kBanks = kStride % 32;  // from a row to the next
+    if constexpr (!Tile::kVectors && (kBanks == 4 || kBanks == 8))
+      return spread_over_banks<32 / kBanks, kBanks, kPerRow * V>(offset, k);
+    return offset;
   }
 };
 

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kPixels = 8;             // per thread, along a row
-constexpr int kVecSize = 8;            // out channels per thread
+constexpr int kVecSize = 8;            // out channels per thread, a chunk
+constexpr int kLoad = kVectorRegisters.lanes > 4 ? kVecSize : 4;  // of them, by one instruction
 constexpr int kMostFloats = 12 << 10;  // largest filter bank in shared memory: 48 KB, which every device has
 
 __host__ __device__ int chunks_of(int channels) { return ceil_div(channels, kVecSize); }
@@ -31,7 +32,9 @@ struct Parameters {
   int64_t items;  // an item is the work of a thread: a segment x a chunk of channels
 };
 
-// The filter bank as [tap][out channel], padded with zeros after the last channel.
+// The filter bank as [tap][part of a chunk][chunk][kLoad out channels], padded with zeros after the last
+// channel. Neighbouring threads have neighbouring chunks, so they load neighbouring 16 bytes, without
+// bank conflicts.
 struct Shared {
   alignas(16) float weights[1];  // actual size: patch x chunks * kVecSize
 };
@@ -50,7 +53,9 @@ __global__ __launch_bounds__(kThreads,
   const int chunks = chunks_of(g.k), stride = chunks * kVecSize;
   const int step = adjacent ? 1 : g.stride_w * g.c;  // distance in x from one output to the next
   for (int e = threadIdx.x; e < g.patch * stride; e += kThreads) {
-    const int tap = e / stride, k = e % stride;
+    const int tap = e / stride, place = e % stride;
+    const int part = place / (chunks * kLoad), in_part = place % (chunks * kLoad);
+    const int k = in_part / kLoad * kVecSize + part * kLoad + in_part % kLoad;
     weights[e] = k < g.k ? static_cast<float>(p.filter[k * g.patch + tap]) : 0;
   }
   __syncthreads();
@@ -68,11 +73,14 @@ __global__ __launch_bounds__(kThreads,
     for (int i = 0; i < kPixels; ++i) sums[i] = Vec<kVecSize>::zero();
     const int w_last = w0 + (kPixels - 1) * g.stride_w + g.s - 1;  // last column of the last pixel
     const bool inside = h0 >= 0 && h0 + g.r <= g.h && w0 >= 0 && w_last < g.w;
-    const float* weight = weights + k;
+    const float* weight = weights + k / kVecSize * kLoad;
     for (int r = 0; r < g.r; ++r) {
       for (int s = 0; s < g.s; ++s) {
         for (int c = 0; c < g.c; ++c, weight += stride) {
-          const Vec<kVecSize> vec = Vec<kVecSize>::load(weight);
+          Vec<kVecSize> vec;
+          RONDO_UNROLL
+          for (int j = 0; j < kVecSize; j += kLoad)
+            vec.set_part(j, Vec<kLoad>::load(weight + j * chunks));
           if (inside) {
             const T* from = image + ((h0 + r) * g.w + w0 + s) * g.c + c;
             RONDO_UNROLL

@@ -285,9 +285,9 @@ TEST_F(Profile, ConvolutionsHaveTheCountersOfTheirPage) {
                {"winograd::winograd_forward", 16777216, 0.0474, 4.21, 0.113, 0, 16}},
               {{5.05, 19.6, 29.6, 36.5, 40.6, 40.6}, {5.21, 13.2, 11.6, 16.5, 18.3, 19.7}});
   arguments.channels = 3;
-  expect_page({{"few_channels_forward", 1732608, 0.262, 4, 0.263, 0, 16},
+  expect_page({{"few_channels_forward", 1732608, 0.262, 4, 0.136, 0, 16},
                {"conv2d_kernel", 2097152, 0.0391, 11.4, 0.211, 0, 10}},
-              {{2.62, 1.61, 3.59, 1.71, 2.23, 3.59}, {2.62, 2.34, 2.66, 2.07, 2.45, 2.66}});
+              {{2.62, 1.61, 2.72, 1.71, 2.23, 2.72}, {2.62, 2.34, 2.66, 2.07, 2.45, 2.66}});
 }
 
 // docs/profiling.md: what cuBLAS reached on an H100 is below the bounds, and not far. Observes four blocks.
@@ -398,7 +398,8 @@ struct Budget {
   double wavefronts, sectors;
 };
 
-void expect_within(const ProfileArguments& arguments, std::initializer_list<Budget> budgets) {
+// Of several budgets for a kernel, the last one counts.
+void expect_within(const ProfileArguments& arguments, const std::vector<Budget>& budgets) {
   for (const ProfiledPart& part : run_profile(arguments).parts)
     for (const ProfiledKernel& kernel : part.kernels) {
       const KernelTotals& totals = kernel.forecast.totals;
@@ -460,14 +461,14 @@ TEST_F(Profile, LeNetsConvolutionsAreWithinTheirBudget) {
   first.pad = 0;
   expect_within(first, {{"few_channels_forward", 1, 3.9},
                         {"few_channels_filter", 1.1, 6.3},
-                        {"conv2d_kernel", 1.1, 1.5},
+                        {"conv2d_kernel", 1.002, 1.5},
                         {"sum_partials", 1, 1.4}});
   ProfileArguments second = first;
   second.height = second.width = 13;
   second.channels = 20;
   second.filters = 50;
   second.filter_size = 5;
-  expect_within(second, {{"conv2d_kernel", 1.001, 1.7}, {"conv2d_filter", 1.1, 2}, {"sum_partials", 1, 2}});
+  expect_within(second, {{"conv2d_kernel", 1.001, 1.7}, {"conv2d_filter", 1, 2}, {"sum_partials", 1, 2}});
 }
 
 // A layer of ResNet-18, and a first layer.
@@ -478,14 +479,12 @@ TEST_F(Profile, Bfloat16ConvolutionsAreWithinTheirBudget) {
   arguments.images = 32;
   expect_within(arguments, {{"conv2d_wgmma", 1, 1},
                             {"filter_gradient_wgmma", 1, 1},
-                            {"conv2d_kernel", 1.002, 1.3},
-                            {"conv2d_filter", 1, 1.1},
                             {"sum_partials", 1, 1.2}});
   arguments.images = 8;
   arguments.channels = 1;
-  expect_within(arguments, {{"few_channels_forward", 2, 1.6},
+  expect_within(arguments, {{"few_channels_forward", 1, 1.6},
                             {"few_channels_filter", 1.2, 1.9},
-                            {"conv2d_kernel", 1.3, 1.2},
+                            {"conv2d_kernel", 1.001, 1.2},
                             {"sum_partials", 1, 1.5}});
 }
 
@@ -539,38 +538,63 @@ TEST_F(Profile, OtherOperationsAreWithinTheirBudget) {
   expect_within(arguments, {{"detail::reduce", 1, 1}});
 }
 
-// Every kernel of a training step has a budget. The sums of 20, 50 and 10 columns have conflicts, which cost
-// less than a launch.
+// Every kernel of a training step has a budget. No main loop has a bank conflict, with one exception: tiles of
+// 256 x 56 in fp32, whose rows are copied by three threads. The bias gradients of 20, 50 and 10 columns have
+// conflicts, which cost less than a launch. In 16 bits, LeNet's 20 and 50 channels need narrow accesses.
 TEST_F(Profile, StepsAreWithinTheirBudget) {
+  const std::vector<Budget> all = {{"add_loss_stats", 1, 1},
+                                   {"advance", 1, 1},
+                                   {"avg_pool", 1, 1.2},
+                                   {"begin_step", 1, 1},
+                                   {"columns::column_sums", 3.4, 1.3},
+                                   {"conv2d_filter_gradient", 1.06, 2.1},
+                                   {"conv2d_kernel", 1.01, 1.9},
+                                   {"detail::elementwise", 1, 1},
+                                   {"few_channels_filter", 1.2, 3.9},
+                                   {"few_channels_forward", 1, 3.4},
+                                   {"gemm_06_pipelined", 1.06, 2.3},
+                                   {"norm::row_map", 1, 1.8},
+                                   {"optimizer::update", 1, 1},
+                                   {"parameter_gradients", 1, 1},
+                                   {"row_per_thread", 1.2, 4},
+                                   {"squared_error", 1, 2},
+                                   {"statistics", 1, 1},
+                                   {"sum_partials", 1, 3.4},
+                                   {"winograd::transform_filter", 1, 2.1},
+                                   {"winograd::winograd_filter_gradient", 1.01, 1.6},
+                                   {"winograd::winograd_forward", 1.01, 1.1}};
+  const std::vector<Budget> tensor = {{"conv2d_filter_gradient", 1, 2.1},
+                                      {"conv2d_wgmma", 1, 1.3},
+                                      {"copy_transposed", 1, 1},
+                                      {"gemm_06_pipelined", 1, 2.3}};
+  const std::vector<Budget> narrow = {{"avg_pool", 1, 1.6},
+                                      {"columns::column_sums", 4.6, 1.4},
+                                      {"conv2d_filter_gradient", 1, 7.4},
+                                      {"conv2d_kernel", 1.01, 3},
+                                      {"conv2d_wgmma", 1, 1.6},
+                                      {"detail::elementwise", 1, 1.7},
+                                      {"few_channels_filter", 1.2, 9.8},
+                                      {"few_channels_forward", 1, 5.9},
+                                      {"filter_gradient_wgmma", 1, 1.3},
+                                      {"gemm_06_pipelined", 1, 3.1},
+                                      {"gemm_tc_07_persistent", 1, 1.1},
+                                      {"gemm_tc_08_clusters", 1, 1.1},
+                                      {"optimizer::update", 1, 2}};
   ProfileArguments arguments;
   arguments.work = ProfiledWork::train;
   arguments.batch = 32;
-  for (const char* model : {"lenet", "resnet18", "mlp"}) {
-    SCOPED_TRACE(model);
-    arguments.model = model;
-    if (arguments.model == "mlp") arguments.layers = 3;  // the others would be like the second
-    expect_within(arguments, {{"add_loss_stats", 1, 1},
-                              {"advance", 1, 1},
-                              {"avg_pool", 1, 1.2},
-                              {"begin_step", 1, 1},
-                              {"columns::column_sums", 3.4, 1.2},
-                              {"conv2d_filter_gradient", 1.1, 2.1},
-                              {"conv2d_kernel", 1.01, 1.9},
-                              {"detail::elementwise", 1, 1},
-                              {"few_channels_filter", 1.2, 3.9},
-                              {"few_channels_forward", 2, 3.4},
-                              {"gemm_06_pipelined", 1.1, 2.3},
-                              {"norm::row_map", 1, 1.8},
-                              {"optimizer::update", 1, 1},
-                              {"parameter_gradients", 1, 1},
-                              {"row_per_thread", 1.2, 4},
-                              {"squared_error", 1, 2},
-                              {"statistics", 1, 1},
-                              {"sum_partials", 1, 3.4},
-                              {"winograd::transform_filter", 1, 2.1},
-                              {"winograd::winograd_filter_gradient", 1.01, 1.6},
-                              {"winograd::winograd_forward", 1.01, 1.1}});
-  }
+  for (const Precision precision : kPrecisions)
+    for (const char* model : {"lenet", "resnet18", "mlp"}) {
+      SCOPED_TRACE(concat(model, ", ", name_of(precision)));
+      arguments.precision = precision;
+      arguments.model = model;
+      // The other layers would be like the second.
+      arguments.layers = arguments.model == "mlp" ? std::optional<int64_t>(3) : std::nullopt;
+      std::vector<Budget> budgets = all;
+      if (precision != Precision::fp32) budgets.insert(budgets.end(), tensor.begin(), tensor.end());
+      if (precision == Precision::bf16) budgets.insert(budgets.end(), narrow.begin(), narrow.end());
+      expect_within(arguments, budgets);
+    }
 }
 
 TEST_F(Profile, StepOfLeNetNamesItsKernels) {
