@@ -1,11 +1,14 @@
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/support/peak_kernels.h>
 #include <rondo/bench/support/peaks.h>
+#include <rondo/kernels/runtime/platform.h>
 
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <mutex>
+#include <string>
+#include <thread>
 
 namespace rondo::bench {
 namespace {
@@ -43,7 +46,11 @@ void measure_copy(Peaks& peaks, const cudaDeviceProp& device, cudaStream_t strea
 void measure_fma(Peaks& peaks, const cudaDeviceProp& device, cudaStream_t stream) {
   constexpr int kBlocksPerMultiprocessor = 16;
   constexpr int kLength = 2048;
-  const int64_t blocks = int64_t{kBlocksPerMultiprocessor} * device.multiProcessorCount;
+  // An emulated GPU (SIMT_GPU) has more multiprocessors than this machine has cores to run them.
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int busy = std::string(platform()) == "cpu" ? std::min(device.multiProcessorCount, cores)
+                                                    : device.multiProcessorCount;
+  const int64_t blocks = int64_t{kBlocksPerMultiprocessor} * busy;
   Buffer<float> sums(blocks * kFmaThreads);
   const double seconds = fastest(stream, [&](cudaStream_t s) {
     throw_if_error(fma_chains({sums.data(), sums.size()}, blocks, kLength, s));
