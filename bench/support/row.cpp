@@ -10,6 +10,13 @@ Row::Row(cudaStream_t stream, const EnqueueFunction& enqueue, int count) {
   const Status captured = from_cuda(cudaStreamEndCapture(stream, &graph), "recording a row of calls");
   throw_if_error(status);
   throw_if_error(captured);
+  size_t nodes = 0;
+  RONDO_CUDA_THROW(cudaGraphGetNodes(graph, nullptr, &nodes));
+  if (nodes == 0) {
+    RONDO_CUDA_THROW(cudaGraphDestroy(graph));
+    // An empty graph takes no time: a library that was not given the stream would seem infinitely fast.
+    throw Error(bad_argument("recording a row of calls: the calls did not use the stream"));
+  }
   const Status instantiated =
       from_cuda(cudaGraphInstantiate(&row_, graph, 0), "instantiating a row of calls");
   RONDO_CUDA_THROW(cudaGraphDestroy(graph));

@@ -111,6 +111,17 @@ TEST(Row, PassesOnTheErrorOfACall) {
   run(empty_kernel);  // the capture of the stream has ended, so the stream still works
 }
 
+TEST(Row, RefusesCallsBesideItsStream) {
+  Stream stream, other;
+  EXPECT_THROW(Row(
+                   stream, [&](cudaStream_t) { return empty_kernel(other); }, 3),
+               Error);
+  EXPECT_THROW(Row(
+                   stream, [](cudaStream_t) { return Status(); }, 3),
+               Error);
+  run(empty_kernel);
+}
+
 TEST(Bound, IsTheLargerOfArithmeticAndTraffic) {
   const Peaks& peak = peaks();
   EXPECT_GT(peak.copy_bytes_per_second, 1e8);
