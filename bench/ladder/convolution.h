@@ -15,9 +15,9 @@ namespace rondo::bench {
 template <class T>
 struct ConvTensors {
   explicit ConvTensors(const ConvLayer& layer)
-      : x(Product<T>::normal(layer.x_size(), 1)),
-        y(Product<T>::normal(layer.y_size(), 2)),
-        filter(Product<T>::normal(layer.filter_size(), 3)) {}
+      : x(normal_buffer<T>(layer.x_size(), 1)),
+        y(normal_buffer<T>(layer.y_size(), 2)),
+        filter(normal_buffer<T>(layer.filter_size(), 3)) {}
   Buffer<T>& result(ConvOp op) {
     return op == ConvOp::forward ? y : op == ConvOp::data_gradient ? x : filter;
   }

@@ -1,6 +1,6 @@
 #include <rondo/bench/support/bench.h>
-#include <rondo/bench/support/row.h>
 #include <rondo/bench/support/inputs.h>
+#include <rondo/bench/support/row.h>
 #include <rondo/kernels/runtime/platform.h>
 
 #include <algorithm>
@@ -13,9 +13,6 @@ namespace {
 // Target duration of a row of hot calls: long compared with its launch, short compared with a benchmark.
 constexpr double kRowSeconds = 1e-3;
 constexpr int kLongestRow = 100;
-
-// Prime, so that the rows of a matrix differ.
-constexpr int64_t kNormalPeriod = 1048573;
 
 // Overwrites the cache by writing a buffer of twice its size.
 class CacheFlush {
@@ -116,21 +113,17 @@ double seconds_of(cudaStream_t stream, const std::function<void(cudaStream_t)>& 
   return milliseconds * 1e-3;
 }
 
-Buffer<float> normal_buffer(int64_t count, uint64_t seed) {
-  Buffer<float> buffer(count);
-  const std::vector<float> values = bench::normal_values(std::min(count, kNormalPeriod), seed);
-  int64_t filled = static_cast<int64_t>(values.size());
-  RONDO_CUDA_THROW(
-      cudaMemcpy(buffer.data(), values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice));
-  while (filled < count) {
-    const int64_t more = std::min(filled, count - filled);
-    RONDO_CUDA_THROW(cudaMemcpy(buffer.data() + filled, buffer.data(),
-                                static_cast<size_t>(more) * sizeof(float), cudaMemcpyDeviceToDevice));
+void fill_repeatedly(void* data, int64_t bytes, const void* values, int64_t period) {
+  char* const to = static_cast<char*>(data);
+  int64_t filled = std::min(period, bytes);
+  RONDO_CUDA_THROW(cudaMemcpy(to, values, static_cast<size_t>(filled), cudaMemcpyHostToDevice));
+  while (filled < bytes) {
+    const int64_t more = std::min(filled, bytes - filled);
+    RONDO_CUDA_THROW(cudaMemcpy(to + filled, to, static_cast<size_t>(more), cudaMemcpyDeviceToDevice));
     filled += more;
   }
   // Copies between device memory do not wait, nor do streams for those of the default stream.
   RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));
-  return buffer;
 }
 
 Bound bound_of(const Work& work) {

@@ -13,9 +13,11 @@
 
 #include <benchmark/benchmark.h>
 
+#include <rondo/bench/support/inputs.h>
 #include <rondo/bench/support/peaks.h>
 #include <rondo/kernels/runtime/buffer.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -67,9 +69,21 @@ void add_benchmark(const std::string& name, const std::function<void(benchmark::
 // `ranks` devices: 0, 1, ... if there are enough, otherwise device 0 for all.
 std::vector<int> devices_for(int ranks);
 
+// Writes `values`, of which there are `period` bytes, to device memory until `bytes` are full.
+void fill_repeatedly(void* data, int64_t bytes, const void* values, int64_t period);
+
 // N(0, 1) values on the current device; they repeat after about a million. Do not time zeros or constants:
-// with them a GPU draws less power and runs faster than with real data.
-Buffer<float> normal_buffer(int64_t count, uint64_t seed);
+// with them a GPU draws less power and runs faster than with real data. T: float, or 16 bits.
+template <class T = float>
+Buffer<T> normal_buffer(int64_t count, uint64_t seed) {
+  constexpr int64_t kPeriod = 1048573;  // prime, so that the rows of a matrix differ
+  const std::vector<float> floats = normal_values(std::min(count, kPeriod), seed);
+  const std::vector<T> values(floats.begin(), floats.end());
+  Buffer<T> buffer(count);
+  fill_repeatedly(buffer.data(), buffer.bytes(), values.data(),
+                  static_cast<int64_t>(values.size() * sizeof(T)));
+  return buffer;
+}
 
 // Enqueues on a new stream, and waits. Throws if it fails.
 void run_once(const EnqueueFunction& enqueue);
