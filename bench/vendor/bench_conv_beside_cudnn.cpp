@@ -9,6 +9,7 @@
 #include <rondo/bench/vendor/conv_layers.h>
 #include <rondo/bench/vendor/cudnn_conv.h>
 
+#include <memory>
 #include <string>
 
 namespace rondo::bench {
@@ -24,9 +25,27 @@ double rounding_of(ConvMath math) {
   return kRounding[static_cast<int>(math)];
 }
 
+// cuDNN's convolution of the last row, or a new one. The rows that need the same follow each other, and cuDNN
+// times its algorithms whenever it is asked for the fastest.
+CudnnConv& cudnn(const ConvLayer& layer, ConvOp op, ConvMath math) {
+  struct Last {
+    std::string key;
+    std::unique_ptr<CudnnConv> convolution;
+  };
+  // Never destroyed: CUDA must not be called after main().
+  static Last& last = *new Last;
+  const std::string key = concat(layer.name, "/", static_cast<int>(op), "/", name_of(math));
+  if (last.key != key) {
+    last = {};
+    last.convolution = std::make_unique<CudnnConv>(layer, op, math);
+    last.key = key;
+  }
+  return *last.convolution;
+}
+
 template <class T>
 void by_cudnn(benchmark::State& state, const ConvLayer& layer, ConvOp op, ConvMath math) {
-  CudnnConv peer(layer, op, math);
+  CudnnConv& peer = cudnn(layer, op, math);
   ConvTensors<T> tensors(layer);
   tensors.result(op).fill_bytes(0xff);  // NaN
   const auto work = [&](cudaStream_t stream) {
@@ -53,10 +72,10 @@ struct Arithmetic {
 template <class T>
 void by_rondo(benchmark::State& state, const ConvLayer& layer, ConvOp op, const Arithmetic& arithmetic) {
   Convolution<T> ours(layer, arithmetic.algorithm, arithmetic.math);
-  CudnnConv cudnn(layer, op, arithmetic.peer);
+  CudnnConv& of_cudnn = cudnn(layer, op, arithmetic.peer);
   Stream stream;
   const auto peer = [&](cudaStream_t on) {
-    return cudnn.run(ours.x.data(), ours.y.data(), ours.filter.data(), on);
+    return of_cudnn.run(ours.x.data(), ours.y.data(), ours.filter.data(), on);
   };
   const Bound bound = {hot_seconds_of(stream, peer), concat("cuDNN ", name_of(arithmetic.peer))};
   if (!ours.is_right(op, rounding_of(arithmetic.peer)))

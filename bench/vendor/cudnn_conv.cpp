@@ -10,7 +10,8 @@ struct Candidate {
   int algorithm = 0;
   size_t workspace = 0;
   float milliseconds = std::numeric_limits<float>::infinity();
-  cudnnMathType_t math = CUDNN_DEFAULT_MATH;  // with which it was timed
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;    // with which it was timed
+  cudnnStatus_t status = CUDNN_STATUS_SUCCESS;  // of the search
 };
 
 namespace {
@@ -29,7 +30,8 @@ Candidate fastest(cudnnMathType_t math, Find&& find) {
   std::array<Performance, 10> found;
   int count = 0;
   Candidate best;
-  if (find(static_cast<int>(found.size()), &count, found.data()) != CUDNN_STATUS_SUCCESS) return best;
+  best.status = find(static_cast<int>(found.size()), &count, found.data());
+  if (best.status != CUDNN_STATUS_SUCCESS) return best;
   for (int i = 0; i < count; ++i) {
     const Performance& candidate = found[static_cast<size_t>(i)];
     if (candidate.status != CUDNN_STATUS_SUCCESS || candidate.time >= best.milliseconds) continue;
@@ -89,22 +91,22 @@ std::unique_ptr<CudnnConv::Choice> CudnnConv::choose(const ConvLayer& l, ConvMat
     case ConvOp::forward:
       made->algorithm =
           fastest<cudnnConvolutionFwdAlgoPerf_t>(math_type, [&](int asked, int* count, auto* found) {
-            return cudnnFindConvolutionForwardAlgorithm(handle_, made->x, made->filter, made->convolution,
-                                                        made->y, asked, count, found);
+            return cudnnFindConvolutionForwardAlgorithm(handle_.value, made->x, made->filter,
+                                                        made->convolution, made->y, asked, count, found);
           });
       break;
     case ConvOp::data_gradient:
       made->algorithm =
           fastest<cudnnConvolutionBwdDataAlgoPerf_t>(math_type, [&](int asked, int* count, auto* found) {
-            return cudnnFindConvolutionBackwardDataAlgorithm(handle_, made->filter, made->y,
+            return cudnnFindConvolutionBackwardDataAlgorithm(handle_.value, made->filter, made->y,
                                                              made->convolution, made->x, asked, count, found);
           });
       break;
     case ConvOp::filter_gradient:
       made->algorithm =
           fastest<cudnnConvolutionBwdFilterAlgoPerf_t>(math_type, [&](int asked, int* count, auto* found) {
-            return cudnnFindConvolutionBackwardFilterAlgorithm(handle_, made->x, made->y, made->convolution,
-                                                               made->filter, asked, count, found);
+            return cudnnFindConvolutionBackwardFilterAlgorithm(
+                handle_.value, made->x, made->y, made->convolution, made->filter, asked, count, found);
           });
       break;
   }
@@ -113,19 +115,17 @@ std::unique_ptr<CudnnConv::Choice> CudnnConv::choose(const ConvLayer& l, ConvMat
 }
 
 CudnnConv::CudnnConv(const ConvLayer& layer, ConvOp op, ConvMath math) : op_(op) {
-  RONDO_CUDNN(cudnnCreate(&handle_));
+  RONDO_CUDNN(cudnnCreate(&handle_.value));
   best_ = choose(layer, math, Channels::first);
   std::unique_ptr<Choice> other = choose(layer, math, Channels::last);
   if (other->algorithm.milliseconds < best_->algorithm.milliseconds) best_ = std::move(other);
   if (best_->algorithm.milliseconds == std::numeric_limits<float>::infinity())
-    throw Error(Status(StatusCode::device_failed, concat("cuDNN has no algorithm for ", layer.name)));
+    throw Error(Status(StatusCode::device_failed, concat("cuDNN has no algorithm for ", layer.name, ": ",
+                                                         cudnnGetErrorString(best_->algorithm.status))));
   workspace_ = Buffer<unsigned char>(static_cast<int64_t>(best_->algorithm.workspace));
 }
 
-CudnnConv::~CudnnConv() {
-  best_.reset();
-  cudnnDestroy(handle_);
-}
+CudnnConv::~CudnnConv() = default;
 
 Channels CudnnConv::channels() const { return best_->channels; }
 
@@ -138,22 +138,22 @@ Status CudnnConv::run(void* x, void* y, void* filter, cudaStream_t stream) {
   const float one = 1, zero = 0;
   const Choice& c = *best_;
   const size_t bytes = static_cast<size_t>(workspace_.bytes());
-  RONDO_RETURN_IF_ERROR(from_cudnn(cudnnSetStream(handle_, stream), "cudnnSetStream"));
+  RONDO_RETURN_IF_ERROR(from_cudnn(cudnnSetStream(handle_.value, stream), "cudnnSetStream"));
   switch (op_) {
     case ConvOp::forward:
-      return from_cudnn(cudnnConvolutionForward(handle_, &one, c.x, x, c.filter, filter, c.convolution,
+      return from_cudnn(cudnnConvolutionForward(handle_.value, &one, c.x, x, c.filter, filter, c.convolution,
                                                 static_cast<cudnnConvolutionFwdAlgo_t>(c.algorithm.algorithm),
                                                 workspace_.data(), bytes, &zero, c.y, y),
                         "cudnnConvolutionForward");
     case ConvOp::data_gradient:
       return from_cudnn(
-          cudnnConvolutionBackwardData(handle_, &one, c.filter, filter, c.y, y, c.convolution,
+          cudnnConvolutionBackwardData(handle_.value, &one, c.filter, filter, c.y, y, c.convolution,
                                        static_cast<cudnnConvolutionBwdDataAlgo_t>(c.algorithm.algorithm),
                                        workspace_.data(), bytes, &zero, c.x, x),
           "cudnnConvolutionBackwardData");
     case ConvOp::filter_gradient:
       return from_cudnn(
-          cudnnConvolutionBackwardFilter(handle_, &one, c.x, x, c.y, y, c.convolution,
+          cudnnConvolutionBackwardFilter(handle_.value, &one, c.x, x, c.y, y, c.convolution,
                                          static_cast<cudnnConvolutionBwdFilterAlgo_t>(c.algorithm.algorithm),
                                          workspace_.data(), bytes, &zero, c.filter, filter),
           "cudnnConvolutionBackwardFilter");

@@ -27,12 +27,21 @@ class CudnnConv {
   [[nodiscard]] Status run(void* x, void* y, void* filter, cudaStream_t stream);
 
  private:
+  struct Handle {
+    Handle() = default;
+    ~Handle() {
+      if (value) cudnnDestroy(value);
+    }
+    Handle(const Handle&) = delete;
+    Handle& operator=(const Handle&) = delete;
+    cudnnHandle_t value = nullptr;
+  };
   struct Choice;
 
   std::unique_ptr<Choice> choose(const ConvLayer& layer, ConvMath math, Channels channels);
 
   ConvOp op_;
-  cudnnHandle_t handle_ = nullptr;
+  Handle handle_;  // destroyed also if the constructor throws
   std::unique_ptr<Choice> best_;
   Buffer<unsigned char> workspace_;
 };
