@@ -8,6 +8,7 @@
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/vendor/conv_layers.h>
 #include <rondo/bench/vendor/cudnn_conv.h>
+#include <rondo/kernels/runtime/platform.h>
 
 #include <memory>
 #include <string>
@@ -98,10 +99,13 @@ void add_cudnn(const std::string& tail, const ConvLayer& layer, ConvOp op, ConvM
 // "rondo_bf16/resnet_64/forward" and "cudnn_bf16/resnet_64/forward". What the device does not have is left
 // out.
 const bool kRegistered = register_on_device([] {
+  benchmark::AddCustomContext("cudnn_version", concat(cudnnGetVersion()));
   const bool has_tf32 = check_math("", Math::tf32).ok(),
              has_bf16 = check_factor_type("", DType::bfloat16).ok(),
              has_fp16 = check_factor_type("", DType::float16).ok();
-  for (const ConvLayer& layer : kConvLayers)
+  for (ConvLayer layer : kConvLayers) {
+    // The CPU executor would take minutes for the images that keep a GPU busy.
+    if (std::string(platform()) == "cpu") layer.n = 2;
     for (const auto& [op, name] : {std::pair{ConvOp::forward, "forward"},
                                    {ConvOp::data_gradient, "data_gradient"},
                                    {ConvOp::filter_gradient, "filter_gradient"}}) {
@@ -125,6 +129,7 @@ const bool kRegistered = register_on_device([] {
         add_cudnn<__half>(tail, layer, op, ConvMath::fp16);
       }
     }
+  }
 });
 
 }  // namespace

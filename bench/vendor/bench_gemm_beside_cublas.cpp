@@ -8,10 +8,13 @@
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/vendor/column_major_gemm.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
+#include <rondo/kernels/runtime/platform.h>
 
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace rondo::bench {
 namespace {
@@ -28,6 +31,18 @@ constexpr ProductShape kShapes[] = {{{1024, 1024, 1024}},
                                     {{6912, 2056, 2056}},
                                     {{6912, 2056, 2056}, false, true},
                                     {{2056, 2056, 6912}, true, false}};
+
+// The CPU executor has these too, which it computes in milliseconds. The three sizes differ, so that no two
+// arguments can be exchanged without an effect.
+constexpr ProductShape kSmallShapes[] = {
+    {{200, 136, 72}}, {{200, 136, 72}, false, true}, {{200, 136, 72}, true, false}};
+
+std::vector<ProductShape> shapes() {
+  std::vector<ProductShape> all;
+  if (std::string(platform()) == "cpu") all.assign(std::begin(kSmallShapes), std::end(kSmallShapes));
+  all.insert(all.end(), std::begin(kShapes), std::end(kShapes));
+  return all;
+}
 
 std::string tail_of(const ProductShape& shape) {
   const auto [m, n, k] = shape.size;
@@ -69,6 +84,12 @@ class Cublas {
   ~Cublas() { cublasDestroy(handle_); }
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
+
+  int version() const {
+    int version = 0;
+    throw_if_error(from_cublas(cublasGetVersion(handle_, &version)));
+    return version;
+  }
 
   template <class T>
   Status run(Product<T>& product, Math math, cudaStream_t stream) {
@@ -188,8 +209,9 @@ void add_rungs(const ProductShape& shape) {
 
 // gemm() comes first, in case there is no time for all: the rungs of the ladders take most of it.
 const bool kRegistered = register_on_device([] {
-  for (const ProductShape& shape : kShapes) add_products(shape);
-  for (const ProductShape& shape : kShapes) add_rungs(shape);
+  benchmark::AddCustomContext("cublas_version", concat(cublas().version()));
+  for (const ProductShape& shape : shapes()) add_products(shape);
+  for (const ProductShape& shape : shapes()) add_rungs(shape);
 });
 
 }  // namespace
