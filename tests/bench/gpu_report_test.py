@@ -23,6 +23,17 @@ from peers import recipes  # noqa: E402
 BUILD = Path(sys.argv.pop(1)) if len(sys.argv) > 1 else ROOT / "build/cpu"
 
 
+STAND_IN = BUILD / "tests/bench/vendor_stand_in"
+HAS_STAND_IN = (STAND_IN / "gemm_beside_stand_in").exists()
+
+
+def vendor_program(kind):
+    """bench_gemm_beside_cublas or bench_conv_beside_cudnn. Without a GPU with the stand-in for the library."""
+    if HAS_STAND_IN:
+        return STAND_IN / f"{kind}_beside_stand_in"
+    return BUILD / "bench/vendor" / {"gemm": targets.GEMM_PROGRAM, "conv": targets.CONVOLUTION_PROGRAM}[kind]
+
+
 class InTemporaryFolder(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -417,15 +428,59 @@ class TargetsTest(unittest.TestCase):
         self.assertEqual((on_executor["targets"], markdown.targets_table(on_executor)), ([], ""))
 
     def test_each_benchmark_of_a_target_is_one_of_the_program(self):
-        source = (ROOT / "bench/vendor/bench_gemm_beside_cublas.cpp").read_text()
+        program = vendor_program("gemm")
+        if not program.exists():
+            self.skipTest(f"{program} was not built")
+        listing = subprocess.run([program, "--benchmark_list_tests"], capture_output=True, text=True,
+                                 check=True).stdout.split()
         for target in targets.TARGETS:
             if target.benchmark:
-                kind, rung, size, layout = target.benchmark.split("/")
-                shape = "{{%s}%s}" % (size.replace("x", ", "), ", false, true" if layout == "nt" else "")
-                self.assertIn(shape, source)
-                self.assertIn(f'"{kind.removeprefix("rondo_")}", "{rung}"', source)
+                self.assertIn(f"{target.benchmark}/manual_time", listing)
         self.assertEqual(sum(bool(target.benchmark) + bool(target.convolutions) + bool(target.training)
                              for target in targets.TARGETS), len(targets.TARGETS))
+
+
+@unittest.skipUnless(HAS_STAND_IN, "the vendor programs are built without the stand-in")
+class VendorProgramsTest(InTemporaryFolder):
+    """What bench_gemm_beside_cublas and bench_conv_beside_cudnn write, with the stand-in for the vendor."""
+
+    def benchmarks(self, kind, pattern):
+        output = self.folder / "own.json"
+        subprocess.run([vendor_program(kind), "--benchmark_min_time=0.001", f"--benchmark_filter={pattern}",
+                        f"--benchmark_out={output}", "--benchmark_out_format=json"], check=True,
+                       capture_output=True)
+        return steps.read_benchmark(output)["benchmarks"]
+
+    def test_products(self):
+        entries = self.benchmarks("gemm", "/gemm/200x136x72/nt|cublas_fp32/200x136x72/nt")
+        found = targets.shares(report_of(gemms=entries), targets.GEMM_PROGRAM)
+        self.assertEqual(set(found), {f"rondo_{kind}/gemm/200x136x72/nt"
+                                      for kind in ("fp32", "tf32", "tf32x3", "bf16", "fp16")})
+        self.assertTrue(all(found.values()), found)
+        labels = {entry["name"].split("/")[0]: entry["label"] for entry in entries}
+        self.assertEqual(labels, {"rondo_fp32": "of cuBLAS fp32", "rondo_tf32": "of cuBLAS tf32",
+                                  "rondo_tf32x3": "of cuBLAS fp32", "rondo_bf16": "of cuBLAS bf16",
+                                  "rondo_fp16": "of cuBLAS fp16", "cublas_fp32": "of fp32 FMA peak"})
+
+    def test_convolutions(self):
+        entries = self.benchmarks("conv", "lenet_conv2")
+        report = report_of(convolutions=entries)
+        self.assertEqual({(row["type"], row["pass"]): (row["convolutions"], row["failed"])
+                          for row in report["convolution_means"]},
+                         {(kind, group): (3 if group == targets.ALL_PASSES else 1, 0)
+                          for kind in ("fp32", "fp32_direct", "tf32x3", "tf32", "bf16", "fp16")
+                          for group in (*targets.PASSES, targets.ALL_PASSES)})
+        reached = {row["target"]: row["reached"] for row in report["targets"]}
+        for kind in ("fp32", "tf32", "bf16", "fp16"):
+            self.assertIsNotNone(reached[f"convolutions in {kind}, geometric mean"])
+        # The layout and the algorithm that the stand-in says are the fastest.
+        for entry in entries:
+            of, _, operation, _ = entry["name"].split("/")
+            if of.startswith("cudnn_"):
+                is_narrow, is_dx = of.endswith("16"), operation == "data_gradient"
+                fastest = (f"{'NHWC' if is_narrow != is_dx else 'NCHW'}, "
+                           f"algorithm {0 if operation == 'filter_gradient' else 1}")
+                self.assertTrue(entry["label"].endswith(fastest), entry)
 
 
 class CommandTest(InTemporaryFolder):
