@@ -1,5 +1,6 @@
 """Tests of tools/gpu-report. Argument: the build folder for which the tests make a quick report."""
 
+import argparse
 import json
 import os
 import stat
@@ -481,6 +482,22 @@ class VendorProgramsTest(InTemporaryFolder):
                 fastest = (f"{'NHWC' if is_narrow != is_dx else 'NCHW'}, "
                            f"algorithm {0 if operation == 'filter_gradient' else 1}")
                 self.assertTrue(entry["label"].endswith(fastest), entry)
+
+
+class TimeOfProgramsTest(InTemporaryFolder):
+    def test_the_programs_of_the_targets_have_more_time(self):
+        (self.folder / "bench").mkdir()
+        names = ["bench_a", targets.CONVOLUTION_PROGRAM, targets.GEMM_PROGRAM, "bench_z"]
+        for name in names:
+            fake_program(self.folder / "bench" / name, {})
+            (self.folder / "bench" / f"{name}.deeds").unlink()
+        limits = []
+        runner = unittest.mock.Mock()
+        runner.left.return_value = 140
+        runner.step.side_effect = lambda name, command, limit: limits.append(limit) or {"state": "passed"}
+        arguments = argparse.Namespace(quick=False, build=self.folder, data=None, only=None)
+        steps.Steps(arguments, self.folder, runner, "cuda", None).time_programs({})
+        self.assertEqual(limits, [140 * share for share in (1 / 14, 6 / 13, 6 / 7, 1)])
 
 
 class CommandTest(InTemporaryFolder):

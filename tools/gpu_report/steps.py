@@ -27,6 +27,8 @@ CPU_TENSOR_CORE_SIZES = {**QUICK_SIZES, "lenet": ["--limit", "64", "--batch", "3
                          "resnet18": ["--limit", "2", "--batch", "2", "--epochs", "1"]}
 GPU_TENSOR_CORE_SIZES = {"lenet": ["--epochs", "3"], "resnet18": ["--epochs", "3"], "mlp": []}
 
+# Shares of the time of the benchmarks; of the others 1. The targets need all convolutions.
+WEIGHTS = {targets.GEMM_PROGRAM: 6, targets.CONVOLUTION_PROGRAM: 6}
 
 PARTS = ("build", "links", "tests", "networks", "training", "benchmarks", "collectives", "sanitizer",
          "compiled")
@@ -265,9 +267,9 @@ class Steps:
                 command.append("--benchmark_filter=launch|bytes:65536/")
             elif program.name in short:
                 command.append(short[program.name])
-            # Each has an equal share of the remaining time.
+            weights = [WEIGHTS.get(later.name, 1) for later in programs[number:]]
             step = self.runner.step(program.name, command,
-                                    limit=self.runner.left() / (len(programs) - number))
+                                    limit=self.runner.left() * (weights[0] / sum(weights)))
             results[program.name] = read_benchmark(output)
             wrong = [entry["name"] for entry in results[program.name]["benchmarks"]
                      if entry.get("error_occurred")]
