@@ -63,8 +63,7 @@ constexpr cudaDataType_t kCublasType<__half> = CUDA_R_16F;
 
 template <class T>
 cublasComputeType_t compute_type(Math math) {
-  if (sizeof(T) == 2) return CUBLAS_COMPUTE_32F;
-  return math == Math::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F_PEDANTIC;
+  return sizeof(T) == 4 && math == Math::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
 
 // "fp32", "tf32", "bf16", "fp16"; what cuBLAS computes for `math`.

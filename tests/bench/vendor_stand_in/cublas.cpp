@@ -20,7 +20,7 @@ namespace {
 std::optional<Arithmetic> arithmetic(cudaDataType a, cudaDataType b, cudaDataType c,
                                      cublasComputeType_t compute) {
   if (a != b || a != c) return std::nullopt;
-  const bool is_plain = compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_PEDANTIC;
+  const bool is_plain = compute == CUBLAS_COMPUTE_32F;
   if (a == CUDA_R_32F && is_plain) return Arithmetic::fp32;
   if (a == CUDA_R_32F && compute == CUBLAS_COMPUTE_32F_FAST_TF32) return Arithmetic::tf32;
   if (a == CUDA_R_16BF && is_plain) return Arithmetic::bf16;
