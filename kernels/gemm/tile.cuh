@@ -49,8 +49,10 @@ struct KMajorRows {
 // values, so that the copies of a warp to several rows are to different banks.
 template <int kRows, int kGroup, int kAtOnce>
 __device__ __forceinline__ int spread_over_banks(int offset, int k) {
-  if constexpr (kGroup % kAtOnce != 0) return offset;
-  return offset ^ k / kRows % (kGroup / kAtOnce) * kAtOnce;
+  if constexpr (kGroup % kAtOnce == 0)
+    return offset ^ k / kRows % (kGroup / kAtOnce) * kAtOnce;
+  else
+    return offset;
 }
 
 // An MN-major k-tile: one row per step of k. Each thread reads PerThread adjacent values. On a GPU a gap of 4
