@@ -382,20 +382,6 @@ TEST_F(Global, FencesOrderWithAtomicsOnOneAddressOnly) {
               [&] { launch(1, 64, 256, nullptr, fence_as_barrier); });
 }
 
-// They are not checked, and compute the same.
-TEST_F(Global, ClustersRun) {
-  cudaLaunchAttribute cluster = {};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {2, 1, 1};
-  cudaLaunchConfig_t config = {};
-  config.gridDim = 4;
-  config.blockDim = 32;
-  config.attrs = &cluster;
-  config.numAttrs = 1;
-  expect_silent([&] { CUDA_OK(cudaLaunchKernelEx(&config, blocks_write, words_, false)); });
-  for (int i = 0; i < 4 * 32; ++i) EXPECT_EQ(read(words_ + i), 1) << i;
-}
-
 TEST_F(Global, AVolatileFlagNeedsFences) {
   const auto run = [&](bool fences) {
     CUDA_OK(cudaMemset(other_, 0, 4));

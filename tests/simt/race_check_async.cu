@@ -111,6 +111,32 @@ __global__ void copies_and_fences(const int* from, int* count) {
   __threadfence();
   for (unsigned i = 0; i < blockDim.x; ++i) use(shared<int>(i));
 }
+// Blocks pass on what one of their warps writes: by an mbarrier to a thread, which counts blocks. In the last
+// block that thread passes it on by another mbarrier to all.
+enum class Unordered { nothing, write, read };
+__global__ void mbarriers_and_fences(int* values, int* count, Unordered unordered) {
+  init(32, 0);
+  init(1, 1);
+  if (threadIdx.x < 32) {
+    if (unordered == Unordered::write) ptx::mbarrier_arrive(barrier(0));
+    values[32 * blockIdx.x + threadIdx.x] = 1;                   // mbarriers_and_fences: write
+    if (unordered != Unordered::write) ptx::mbarrier_arrive(barrier(0));
+  } else if (threadIdx.x == 32) {
+    ptx::mbarrier_wait(barrier(0), 0);
+    __threadfence();
+    shared<int>(0) = atomicAdd(count, 1) == static_cast<int>(gridDim.x) - 1;
+    __threadfence();
+    if (unordered != Unordered::read) ptx::mbarrier_arrive(barrier(1));
+  }
+  if (unordered == Unordered::read && threadIdx.x == 64) {
+    if (blockIdx.x == gridDim.x - 1) use(values[0]);             // mbarriers_and_fences: early read
+    ptx::mbarrier_arrive(barrier(1));
+  }
+  ptx::mbarrier_wait(barrier(1), 0);
+  if (unordered != Unordered::read && shared<int>(0) == 1)
+    for (unsigned i = threadIdx.x; i < 32 * gridDim.x; i += 3)
+      use(values[i]);                                            // mbarriers_and_fences: read
+}
 
 // A bulk copy to the beginning of shared memory, of which every thread reads a word.
 __global__ void bulk_tile(const int* from, bool all_wait, bool barrier_after) {
@@ -313,6 +339,20 @@ TEST_F(RaceCheckAsync, CopiesAreOrderedByFences) {
   CUDA_OK(cudaMemset(from, 0, 260));
   expect_silent([&] { launch(1, 64, 256, nullptr, copies_and_fences, from, from + 64); });
   CUDA_OK(cudaFree(from));
+}
+
+TEST_F(RaceCheckAsync, FencesFollowMbarriers) {
+  int* const values = allocate<int>(97);
+  CUDA_OK(cudaMemset(values, 0, 388));
+  const auto run = [&](Unordered unordered) {
+    CUDA_OK(cudaMemset(values + 96, 0, 4));
+    launch(3, 96, 4096, nullptr, mbarriers_and_fences, values, values + 96, unordered);
+  };
+  expect_silent([&] { run(Unordered::nothing); });
+  expect_race("mbarriers_and_fences: write", "mbarriers_and_fences: read", [&] { run(Unordered::write); });
+  expect_race("mbarriers_and_fences: write", "mbarriers_and_fences: early read",
+              [&] { run(Unordered::read); });
+  CUDA_OK(cudaFree(values));
 }
 
 TEST_F(RaceCheckAsync, BulkCopies) {

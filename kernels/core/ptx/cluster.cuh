@@ -88,7 +88,7 @@ __device__ __forceinline__ void cluster_arrive_at(Mbarrier* barrier, unsigned ra
 
 __device__ __forceinline__ void cluster_arrive_at_relaxed(Mbarrier* barrier, unsigned rank,
                                                           [[maybe_unused]] Place place = Place::current()) {
-  RONDO_SIMT_OR_SM90_ASM(simt::cluster_arrive_at(barrier, rank, place),
+  RONDO_SIMT_OR_SM90_ASM(simt::cluster_arrive_at_relaxed(barrier, rank, place),
                          "{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
                          "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [there];}" ::"r"(
                              detail::shared_address(barrier)),

@@ -27,7 +27,10 @@ enum class Problem : uint8_t {
   unwritten_read,  // of memory that nobody wrote since it was allocated or the block began
   unfinished_copy,  // an access to the destination of a cp.async or a bulk copy, a write to an operand of
                     // wgmma, or an access to its accumulators, before the wait for it
-  missing_proxy_fence  // a read by wgmma of what a thread wrote, with no fence.proxy.async between the two
+  missing_proxy_fence,  // a read by wgmma of what a thread wrote, with no fence.proxy.async between the two
+  unstarted_block,      // an access to the shared memory of another block of the cluster, which may not have
+                        // started
+  ended_block           // the same of a block that may have ended
 };
 
 // One access of a finding.
@@ -46,7 +49,7 @@ struct Finding {
   Problem problem = Problem::race;
   AccessSpace space = AccessSpace::global;
   size_t offset = 0;                     // in shared memory, in its allocation, or the number of a register
-  std::optional<CheckedAccess> earlier;  // not of an unwritten read
+  std::optional<CheckedAccess> earlier;  // of a pair of accesses
   CheckedAccess access;
   uint64_t times = 0;  // that it occurred
   std::string text;    // as printed

@@ -29,17 +29,16 @@ bool same_place(const Place& a, const Place& b) {
 }
 
 // The observer of a block that begins; null: it is not observed. `wanted` becomes false if it need not run.
-Observer* observer_of(const Kernel& kernel, uint64_t number, unsigned rank, bool& wanted) {
+Observer* observer_of(const Kernel& kernel, uint64_t number, const PlaceInCluster& place, bool& wanted) {
   wanted = true;
   if (!kObserve) return nullptr;
   refresh_global_memory();  // first, because it starts the runtime, which may start a check
-  Observer* const observer = active_observer;
+  Observer*& observer = place.cluster->observer;
+  if (place.rank == 0) observer = active_observer;
   if (!observer) return nullptr;
-  observer->select_block(rank);
-  const BlockUse use = observer->begin_block(kernel, number);
+  wanted = observer->begin_block(kernel, number, place.rank);
   refresh_global_memory();  // again: begin_block() may have waited
-  wanted = use != BlockUse::skip;
-  return use == BlockUse::observe ? observer : nullptr;
+  return wanted ? observer : nullptr;
 }
 
 void set_observed_stack(const Fiber& fiber) {
@@ -94,7 +93,7 @@ bool Block::begin(const Kernel& kernel, uint64_t number, PlaceInCluster place) {
   fault_ = {};
   shared_.emplace(kernel.shared_bytes);
   bool wanted = true;
-  observer_ = observer_of(kernel, number, place.rank, wanted);
+  observer_ = observer_of(kernel, number, place, wanted);
   if (wanted || place.cluster->size() > 1) start(kernel, number);
   return wanted;
 }
@@ -109,6 +108,7 @@ void Block::end() {
   alive_ = 0;
   if (kObserve && observer_) {
     select_shared_memory();
+    observer_->select_block(place_in_cluster_.rank);
     observer_->end_block();
     detail::observer = observer_ = nullptr;
   }
@@ -124,11 +124,7 @@ void Block::enter() {
   detail::late_copies = async_.late();
   select_shared_memory();
   if (kObserve) detail::observer = observer_;
-}
-
-void Block::select_shared_memory() const {
-  shared_->select();
-  if (kObserve && observer_) observer_->select_block(place_in_cluster_.rank);
+  detail::tell_observer([&](Observer& observer) { observer.select_block(place_in_cluster_.rank); });
 }
 
 bool Block::resume() {

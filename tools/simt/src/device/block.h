@@ -102,7 +102,7 @@ class Block {
   const PlaceInCluster& place_in_cluster() const { return place_in_cluster_; }
   char* shared_memory() const { return shared_->data(); }
   // The accesses that follow are to the shared memory of this block, by a thread of another one or its own.
-  void select_shared_memory() const;
+  void select_shared_memory() const { shared_->select(); }
 
   // Called by the running CUDA thread.
   void barrier(Place place);

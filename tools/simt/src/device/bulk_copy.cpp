@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "block.h"
 #include "mbarrier.h"
@@ -76,10 +77,45 @@ void load_box(AsyncState& state, const void* arguments) {
   for_each_part(box.map, box.position, shared_offset(box.shared), part, &to);
 }
 
-// A load to block `at`, whose shared memory is selected.
+#define SIMT_PLACE __builtin_extract_return_addr(__builtin_return_address(0))
+
+#ifdef SIMT_OBSERVE
+// A copy to several blocks is read once (`reads`), and stored once for each of them.
+void observe(const void* place, const void* mbarrier, const Line& line, bool reads) {
+  for (unsigned done = 0; done < line.bytes; done += 16)
+    detail::observe_bulk_load(place, mbarrier, static_cast<const char*>(line.shared) + done,
+                              reads ? static_cast<const char*>(line.global) + done : nullptr, 16, done / 16);
+}
+void observe(const void* place, const void* mbarrier, const Box& box, bool reads) {
+  struct Parts {
+    const void *place, *mbarrier;
+    bool reads;
+    unsigned count = 0;
+  };
+  const auto part = [](void* user, const BoxPart& p) {
+    Parts& all = *static_cast<Parts*>(user);
+    detail::observe_bulk_load(all.place, all.mbarrier, shared_at(p.shared), all.reads ? p.global : nullptr,
+                              p.bytes, all.count++);
+  };
+  Parts parts{place, mbarrier, reads};
+  for_each_part(box.map, box.position, shared_offset(box.shared), part, &parts);
+}
+#endif
+
+// How an instruction names itself in faults and to the observer.
+struct Origin {
+  const char* instruction;
+  const Place& place;
+  const void* address;  // SIMT_PLACE
+};
+
+// A load to block `at`, whose shared memory is selected. `first`: of those of one instruction.
 template <class Arguments>
-void issue(const char* instruction, Block& at, void* mbarrier, void (*copy)(AsyncState&, const void*),
-           const Arguments& arguments, unsigned bytes, const Place& place) {
+void issue(const Origin& origin, Block& at, void* mbarrier, void (*copy)(AsyncState&, const void*),
+           const Arguments& arguments, unsigned bytes, [[maybe_unused]] bool first = true) {
+#ifdef SIMT_OBSERVE
+  observe(origin.address, mbarrier, arguments, first);
+#endif
   TsanIgnore ignore;
   AsyncState& state = at.async();
   static_assert(sizeof(Arguments) <= sizeof(BulkLoad::arguments));
@@ -87,25 +123,27 @@ void issue(const char* instruction, Block& at, void* mbarrier, void (*copy)(Asyn
   std::memcpy(load.arguments, &arguments, sizeof(arguments));
   load.copy = copy;
   load.bytes = bytes;
-  load.place = place;
-  state.check_overwritten(instruction, arguments.shared, bytes, place);
+  load.place = origin.place;
+  state.check_overwritten(origin.instruction, arguments.shared, bytes, origin.place);
   if (state.late()) state.fill(arguments.shared, 0xFF, bytes);
-  issue_load(at, mbarrier, load, instruction);
+  issue_load(at, mbarrier, load, origin.instruction);
 }
 
 // A load to the blocks whose ranks are bits of `ranks`.
 template <class Arguments>
-void issue_to(uint16_t ranks, const char* instruction, void* mbarrier, void (*copy)(AsyncState&, const void*),
-              Arguments arguments, unsigned bytes, const Place& place) {
+void issue_to(uint16_t ranks, const Origin& origin, void* mbarrier, void (*copy)(AsyncState&, const void*),
+              Arguments arguments, unsigned bytes) {
+  const auto& [instruction, place, address] = origin;
   const Block& self = running_block(instruction);
   void* const shared = arguments.shared;
+  bool first = true;
   for (unsigned rank = 0; ranks >> rank != 0; ++rank) {
     if (!(ranks >> rank & 1)) continue;
     Block& at = self.place_in_cluster().cluster->reached(rank, instruction, place);
     arguments.shared = cluster_map(shared, rank, place);
     void* const done = cluster_map(mbarrier, rank, place);
     const OtherSharedMemory scope(self, at);
-    issue(instruction, at, done, copy, arguments, bytes, place);
+    issue(origin, at, done, copy, arguments, bytes, std::exchange(first, false));
   }
 }
 
@@ -123,35 +161,6 @@ Box box_of(const char* instruction, const CUtensorMap* map, const int* at, const
   check_shared(instruction, shared, box.map.box_bytes(), 128, place);
   return box;
 }
-
-#ifdef SIMT_OBSERVE
-#define SIMT_PLACE __builtin_extract_return_addr(__builtin_return_address(0))
-
-// A copy to several blocks is read once, and stored once for each of them.
-void observe(const void* place, const void* mbarrier, const Line& line, int blocks = 1) {
-  for (int block = 0; block < blocks; ++block)
-    for (unsigned done = 0; done < line.bytes; done += 16)
-      detail::observe_bulk_load(place, mbarrier, static_cast<const char*>(line.shared) + done,
-                                block == 0 ? static_cast<const char*>(line.global) + done : nullptr, 16,
-                                done / 16);
-}
-void observe(const void* place, const void* mbarrier, const Box& box, int blocks = 1) {
-  struct Parts {
-    const void *place, *mbarrier;
-    bool reads;
-    unsigned count = 0;
-  };
-  const auto part = [](void* user, const BoxPart& p) {
-    Parts& all = *static_cast<Parts*>(user);
-    detail::observe_bulk_load(all.place, all.mbarrier, shared_at(p.shared), all.reads ? p.global : nullptr,
-                              p.bytes, all.count++);
-  };
-  for (int block = 0; block < blocks; ++block) {
-    Parts parts{place, mbarrier, block == 0};
-    for_each_part(box.map, box.position, shared_offset(box.shared), part, &parts);
-  }
-}
-#endif
 
 // Calls visit(shared, global, bytes) for each part of a store that it writes.
 template <class Visit>
@@ -214,10 +223,8 @@ void bulk_load(void* to_shared, const void* from, unsigned bytes, void* mbarrier
   constexpr const char* kName = "cp.async.bulk";
   check_shared(kName, to_shared, bytes, 16, place);
   check_global(kName, from, bytes, place);
-#ifdef SIMT_OBSERVE
-  observe(SIMT_PLACE, mbarrier, Line{to_shared, from, bytes});
-#endif
-  issue(kName, running_block(kName), mbarrier, load_line, Line{to_shared, from, bytes}, bytes, place);
+  issue({kName, place, SIMT_PLACE}, running_block(kName), mbarrier, load_line, Line{to_shared, from, bytes},
+        bytes);
 }
 
 void bulk_load_multicast(void* to_shared, const void* from, unsigned bytes, void* mbarrier, uint16_t ranks,
@@ -225,39 +232,27 @@ void bulk_load_multicast(void* to_shared, const void* from, unsigned bytes, void
   constexpr const char* kName = "cp.async.bulk.multicast::cluster";
   check_shared(kName, to_shared, bytes, 16, place);
   check_global(kName, from, bytes, place);
-#ifdef SIMT_OBSERVE
-  observe(SIMT_PLACE, mbarrier, Line{to_shared, from, bytes}, std::popcount(ranks));
-#endif
-  issue_to(ranks, kName, mbarrier, load_line, Line{to_shared, from, bytes}, bytes, place);
+  issue_to(ranks, {kName, place, SIMT_PLACE}, mbarrier, load_line, Line{to_shared, from, bytes}, bytes);
 }
 
 void tma_load(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier, Place place) {
   constexpr const char* kName = "cp.async.bulk.tensor";
   const Box box = box_of(kName, map, at, nullptr, rank, to_shared, place);
-#ifdef SIMT_OBSERVE
-  observe(SIMT_PLACE, mbarrier, box);
-#endif
-  issue(kName, running_block(kName), mbarrier, load_box, box, box.map.box_bytes(), place);
+  issue({kName, place, SIMT_PLACE}, running_block(kName), mbarrier, load_box, box, box.map.box_bytes());
 }
 
 void tma_load_im2col(void* to_shared, const CUtensorMap* map, const int* at, const int* offset, int rank,
                      void* mbarrier, Place place) {
   constexpr const char* kName = "cp.async.bulk.tensor.im2col";
   const Box box = box_of(kName, map, at, offset, rank, to_shared, place);
-#ifdef SIMT_OBSERVE
-  observe(SIMT_PLACE, mbarrier, box);
-#endif
-  issue(kName, running_block(kName), mbarrier, load_box, box, box.map.box_bytes(), place);
+  issue({kName, place, SIMT_PLACE}, running_block(kName), mbarrier, load_box, box, box.map.box_bytes());
 }
 
 void tma_load_multicast(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier,
                         uint16_t ranks, Place place) {
   constexpr const char* kName = "cp.async.bulk.tensor.multicast::cluster";
   const Box box = box_of(kName, map, at, nullptr, rank, to_shared, place);
-#ifdef SIMT_OBSERVE
-  observe(SIMT_PLACE, mbarrier, box, std::popcount(ranks));
-#endif
-  issue_to(ranks, kName, mbarrier, load_box, box, box.map.box_bytes(), place);
+  issue_to(ranks, {kName, place, SIMT_PLACE}, mbarrier, load_box, box, box.map.box_bytes());
 }
 
 void bulk_store(void* to, const void* from_shared, unsigned bytes, Place place) {

@@ -33,12 +33,6 @@ Block& Cluster::reached(unsigned rank, const char* instruction, const Place& pla
   return *blocks_[rank];
 }
 
-// The barrier of a block that is a cluster of its own counts as __syncthreads. That of more blocks does not
-// concern the observer of one.
-Observer* Cluster::observer_of_barrier() const {
-  return kObserve && size() == 1 ? detail::observer : nullptr;
-}
-
 void Cluster::arrive(Block& self, const Place& place) {
   Fiber& fiber = self.current();
   if (fiber.cluster_arrived)
@@ -50,7 +44,7 @@ void Cluster::arrive(Block& self, const Place& place) {
   fiber.cluster_arrived = true;
   fiber.cluster_phase = phase_;
   ++arrived_;
-  if (Observer* const observer = observer_of_barrier()) observer->arrives_at_barrier(fiber.rank);
+  detail::tell_observer([&](Observer& observer) { observer.cluster_arrives(fiber.rank); });
   complete_if_all_arrived();
 }
 
@@ -62,12 +56,13 @@ void Cluster::wait(Block& self, const Place& place) {
   fiber.cluster_arrived = false;
   if (fiber.cluster_phase == phase_) self.wait_for_cluster(place);
   tsan_acquire(this);
+  detail::tell_observer([&](Observer& observer) { observer.cluster_waited(fiber.rank); });
 }
 
 void Cluster::complete_if_all_arrived() {
   const auto add = [](unsigned sum, const Block* block) { return sum + block->alive(); };
   if (arrived_ != std::accumulate(blocks_.begin(), blocks_.end(), 0u, add)) return;
-  if (Observer* const observer = observer_of_barrier()) observer->barrier_ends();
+  detail::tell_observer([](Observer& observer) { observer.cluster_completes(); });
   arrived_ = 0;
   ++phase_;
   for (Block* block : blocks_) block->end_cluster_barrier();

@@ -33,8 +33,9 @@ class Cluster {
     if (arrived_ != 0) complete_if_all_arrived();
   }
 
+  Observer* observer = nullptr;  // of all its blocks; set when the first one begins
+
  private:
-  Observer* observer_of_barrier() const;  // null: none
   void complete_if_all_arrived();
 
   std::vector<Block*> blocks_;

@@ -98,7 +98,7 @@ void complete_phase(Block& block, MbarrierUse& use) {
 }
 
 void arrive(const char* name, Block& block, void* barrier, unsigned bytes, const Place& place,
-            const void* instruction) {
+            const void* instruction, bool relaxed = false) {
   TsanIgnore ignore;
   MbarrierState state = checked_state(name, barrier, place);
   observe_word(instruction, barrier, AccessKind::atomic);
@@ -114,7 +114,8 @@ void arrive(const char* name, Block& block, void* barrier, unsigned bytes, const
   --state.pending;
   store_state(barrier, state);
   tsan_release(barrier);
-  detail::tell_observer([&](Observer& observer) { observer.mbarrier_arrives(thread_rank, barrier); });
+  detail::tell_observer(
+      [&](Observer& observer) { observer.mbarrier_arrives(thread_rank, barrier, relaxed); });
   complete_phase(block, use);
 }
 
@@ -188,13 +189,24 @@ void mbarrier_arrive_expect_tx(void* barrier, unsigned bytes, Place place) {
   arrive(kName, running_block(kName), barrier, bytes, place, SIMT_PLACE);
 }
 
-void cluster_arrive_at(void* barrier, unsigned rank, Place place) {
+namespace {
+
+void arrive_at(void* barrier, unsigned rank, const Place& place, const void* instruction, bool relaxed) {
   constexpr const char* kName = "mbarrier.arrive.shared::cluster";
   const Block& self = running_block(kName);
   void* const there = cluster_map(barrier, rank, place);
   Block& other = self.place_in_cluster().cluster->reached(rank, kName, place);
   const OtherSharedMemory scope(self, other);
-  arrive(kName, other, there, 0, place, SIMT_PLACE);
+  arrive(kName, other, there, 0, place, instruction, relaxed);
+}
+
+}  // namespace
+
+void cluster_arrive_at(void* barrier, unsigned rank, Place place) {
+  arrive_at(barrier, rank, place, SIMT_PLACE, /*relaxed=*/false);
+}
+void cluster_arrive_at_relaxed(void* barrier, unsigned rank, Place place) {
+  arrive_at(barrier, rank, place, SIMT_PLACE, /*relaxed=*/true);
 }
 
 void mbarrier_wait(void* barrier, unsigned parity, Place place) {

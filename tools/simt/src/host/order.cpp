@@ -14,29 +14,29 @@ std::shared_ptr<const IssuedOperation> OperationOrder::issue(Clock& clock, const
   clock.join(host_);
   Description description;
   if (operation.kernel) {
-    description.name = interned(operation.kernel->name);
-    description.grid = operation.kernel->grid;
-    description.block = operation.kernel->block;
-    description.is_kernel = true;
+    description = described(*operation.kernel, stream);
   } else {
     description.name = interned(operation.transfer ? operation.transfer->name : "a host function");
+    description.stream = stream;
   }
-  description.stream = stream;
   auto issued = std::make_shared<IssuedOperation>();
   issued->number = add(clock, description);
   issued->before = clock;
   return issued;
 }
 
-std::shared_ptr<const IssuedOperation> OperationOrder::issue_alone(const std::string& kernel, dim3 grid,
-                                                                   dim3 block) {
+std::shared_ptr<const IssuedOperation> OperationOrder::issue_alone(const Kernel& kernel) {
   std::lock_guard lock(mutex_);
   Clock clock;
   for (uint32_t chain = 0; chain < chain_ends_.size(); ++chain) clock.set(chain, chain_ends_[chain]);
   auto issued = std::make_shared<IssuedOperation>();
-  issued->number = add(clock, {interned(kernel), grid, block, true, {}});
+  issued->number = add(clock, described(kernel, {}));
   issued->before = std::move(clock);
   return issued;
+}
+
+OperationOrder::Description OperationOrder::described(const Kernel& kernel, StreamName stream) {
+  return {interned(kernel.name), kernel.grid, kernel.cluster, kernel.block, true, stream};
 }
 
 uint32_t OperationOrder::add(Clock& clock, const Description& description) {
@@ -76,7 +76,7 @@ OperationOrder::Description OperationOrder::description(uint32_t operation) cons
   static const std::string unknown = "an operation long ago";
   std::lock_guard lock(mutex_);
   const uint32_t first = count_ + 1 - static_cast<uint32_t>(descriptions_.size());
-  if (operation < first || operation > count_) return {&unknown, {}, {}, false, {}};
+  if (operation < first || operation > count_) return {&unknown, {}, {}, {}, false, {}};
   return descriptions_[operation - first];
 }
 

@@ -23,6 +23,7 @@
 
 namespace simt {
 
+struct Kernel;
 struct Operation;
 
 class Clock {
@@ -60,7 +61,7 @@ class OperationOrder {
   // For reports.
   struct Description {
     const std::string* name = nullptr;
-    dim3 grid, block;
+    dim3 grid, cluster, block;
     bool is_kernel = false;
     StreamName stream;
   };
@@ -72,8 +73,8 @@ class OperationOrder {
 
   // A new operation after `clock`, to which it is added.
   std::shared_ptr<const IssuedOperation> issue(Clock& clock, const Operation& operation, StreamName stream);
-  // A block that a test runs without a stream: it happens after everything.
-  std::shared_ptr<const IssuedOperation> issue_alone(const std::string& kernel, dim3 grid, dim3 block);
+  // A cluster that a test runs without a stream: it happens after everything.
+  std::shared_ptr<const IssuedOperation> issue_alone(const Kernel& kernel);
 
   // The host has waited for all of `clock`, so that all that it issues later comes after it. This counts for
   // all host threads: how they wait for each other is not known here.
@@ -100,6 +101,7 @@ class OperationOrder {
   const Position& position_of(uint32_t operation) const {
     return (*positions_[operation / kPositions].load(std::memory_order_acquire))[operation % kPositions];
   }
+  Description described(const Kernel& kernel, StreamName stream);
   uint32_t add(Clock& clock, const Description& description);
   const std::string* interned(const std::string& name);
 

@@ -26,6 +26,7 @@ class AsyncGroups {
     waits_.push_back({finished, now});
   }
   bool finished(uint32_t group) const { return group < finished_; }
+  uint32_t finished() const { return finished_; }  // groups
 
   // When the thread waited for a finished group.
   Time time_of_wait(uint32_t group) const {

@@ -98,6 +98,10 @@ std::string reason(const Finding& finding, Relation relation) {
     return finding.space == AccessSpace::shared
                ? "No thread of the block has written this memory."
                : "No kernel, copy or fill has written this memory since it was allocated.";
+  if (finding.problem == Problem::unstarted_block)
+    return "Nothing orders the start of that block before this access: a barrier of the cluster must.";
+  if (finding.problem == Problem::ended_block)
+    return "Nothing orders this access before the end of that block: a barrier of the cluster must.";
   const CheckedAccess& earlier = *finding.earlier;
   if (finding.problem == Problem::missing_proxy_fence)
     return earlier.kind == AccessKind::async_copy_store
@@ -126,6 +130,8 @@ std::string reason(const Finding& finding, Relation relation) {
              note;
     case Relation::same_block:
       return "Neither __syncthreads nor an mbarrier orders them." + note;
+    case Relation::same_cluster:
+      return "Neither the barrier of the cluster nor an mbarrier orders them." + note;
     case Relation::other_block:
       return "The blocks of a launch run in any order, and no __threadfence orders these two." + note;
     case Relation::other_operation:
@@ -178,6 +184,8 @@ std::string title(const Finding& finding) {
   if (finding.problem == Problem::unwritten_read) return "a read of unwritten ";
   if (finding.problem == Problem::missing_proxy_fence)
     return "a missing fence.proxy.async between accesses to ";
+  if (finding.problem == Problem::unstarted_block) return "an access before the start of the block, to ";
+  if (finding.problem == Problem::ended_block) return "an access after the end of the block, to ";
   switch (finding.earlier->kind) {
     case AccessKind::bulk_copy_store:
       return "an access to an unfinished bulk copy in ";

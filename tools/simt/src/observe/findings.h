@@ -14,7 +14,7 @@
 namespace simt {
 
 // Why two accesses of a race are not ordered.
-enum class Relation : uint8_t { same_warp, same_block, other_block, other_operation };
+enum class Relation : uint8_t { same_warp, same_block, same_cluster, other_block, other_operation };
 
 // One place for all instructions of a source line, such as those of an unrolled loop.
 class SameLines {

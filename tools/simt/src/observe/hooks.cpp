@@ -78,8 +78,11 @@ bool in_shared_memory(const void* address) {
     return;
   }
   if (is_builtin(address)) return;
-  const AccessSpace space = in_shared_memory(pointer) ? AccessSpace::shared : AccessSpace::global;
-  if (space == AccessSpace::global && !global_memory.contains(address)) return;
+  AccessSpace space = in_shared_memory(pointer) ? AccessSpace::shared : AccessSpace::global;
+  if (space == AccessSpace::global && !global_memory.contains(address)) {
+    if (!observer->has_shared_memory(address)) return;
+    space = AccessSpace::shared;  // of another block
+  }
   // A GPU has instructions for 1, 2, 4, 8 and 16 bytes.
   for (uintptr_t begin = address, end = address + bytes; begin < end;) {
     uint32_t piece = 16;

@@ -1,9 +1,12 @@
-// MbarrierOrder: which actions of the threads of a block happen before which, by its mbarriers.
+// MbarrierOrder: which actions of the threads of a cluster happen before which, by its mbarriers and by the
+// barrier of the cluster, which is one more of them.
 //
-// An arrival releases what its thread has done and what it knows of others. A wait acquires what all arrivals
-// up to its phase released, and the phase's bulk copies. Each thread therefore has a vector clock: for every
-// thread of the block the step up to which its actions are known, and for every mbarrier the number of phases
-// whose copies are known. A block without mbarriers has no clocks.
+// An arrival releases what its thread has done and what it knows of others. A relaxed one releases only what
+// came before the thread's last fence, and the products (wgmma) that it has waited for. A wait acquires what
+// all arrivals up to its phase released, and the phase's bulk copies. Each thread therefore has a vector
+// clock: for every thread of the cluster the step up to which its actions are known, and for every mbarrier
+// the number of phases whose copies are known. A block without mbarriers that is in no larger cluster has no
+// clocks.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +18,22 @@ namespace simt {
 
 class MbarrierOrder {
  public:
+  struct Clock {                     // missing entries are 0
+    std::vector<uint32_t> steps;     // by thread, then by mbarrier
+    std::vector<uint32_t> products;  // by thread: groups that have finished, and that it released as such
+  };
+  // Numbers of fences (fence_order.h). All up to `acquired` happen before what a thread does now. An atomic
+  // publishes the last fence before it, `own`, by a thread of the block. Another atomic on the same address
+  // observes it. With a fence before or after that atomic it is acquired.
+  struct Fences {
+    uint64_t own = 0, observed = 0, acquired = 0;
+    void add(const Fences& other) {
+      own = std::max(own, other.own);
+      observed = std::max(observed, other.observed);
+      acquired = std::max(acquired, other.acquired);
+    }
+  };
+
   void start(unsigned threads) {
     threads_ = threads;
     clocks_.clear();
@@ -24,10 +43,9 @@ class MbarrierOrder {
 
   void init(const void* address) {
     clocks_.resize(threads_);
-    if (!has(address)) barriers_.push_back({address, 0, {}, {}});
+    if (!has(address)) barriers_.push_back({address, 0, {}, {}, {}, {}});
     Mbarrier& barrier = barriers_[index_of(address)];  // its phases go on if it is initialized again
-    barrier.arrived.clear();
-    barrier.completed.clear();
+    barrier = {address, barrier.phases, {}, {}, {}, {}};
   }
   bool has(const void* address) const { return index_of(address) < barriers_.size(); }
   uint32_t index_of(const void* address) const {
@@ -37,31 +55,57 @@ class MbarrierOrder {
   }
 
   // `thread` arrives, and has done everything up to `step`.
-  void arrive(const void* address, unsigned thread, uint32_t step) {
+  void arrive(const void* address, unsigned thread, uint32_t step, const Fences& fences) {
     Mbarrier& barrier = barriers_[index_of(address)];
     join(barrier.arrived, clocks_[thread]);
-    raise(barrier.arrived, thread, step);
+    raise(barrier.arrived.steps, thread, step);
+    barrier.arrived_fences.add(fences);
+  }
+  // `products`: groups of its products that have finished.
+  void arrive_relaxed(const void* address, unsigned thread, uint32_t products, const Fences& fences) {
+    Mbarrier& barrier = barriers_[index_of(address)];
+    raise(barrier.arrived.products, thread, products);
+    if (fences.own != 0) barrier.arrived_fences.add({0, 0, std::max(fences.own, fences.acquired)});
   }
   void complete(const void* address) {
     const uint32_t index = index_of(address);
     Mbarrier& barrier = barriers_[index];
     ++barrier.phases;
     join(barrier.completed, barrier.arrived);
-    raise(barrier.completed, threads_ + index, barrier.phases);
+    raise(barrier.completed.steps, threads_ + index, barrier.phases);
+    barrier.completed_fences.add(barrier.arrived_fences);
   }
-  void waited(const void* address, unsigned thread) {
-    join(clocks_[thread], barriers_[index_of(address)].completed);
+  // Returns the fences of those that arrived.
+  const Fences& waited(const void* address, unsigned thread) {
+    const Mbarrier& barrier = barriers_[index_of(address)];
+    join(clocks_[thread], barrier.completed);
+    return barrier.completed_fences;
   }
 
-  // A bulk copy that is issued now finishes with this phase, counted from 1, of the mbarrier `index`.
-  uint32_t phase_of_copy(uint32_t index) const { return barriers_[index].phases + 1; }
-  bool copy_finished(uint32_t index, uint32_t phase) const { return barriers_[index].phases >= phase; }
-  bool knows_copy(unsigned thread, uint32_t index, uint32_t phase) const {
-    return at(clocks_[thread], threads_ + index) >= phase;
+  // A bulk copy that is issued now, or an arrival, belongs to this phase of the mbarrier `index`, counted
+  // from 1.
+  uint32_t phase(uint32_t index) const { return barriers_[index].phases + 1; }
+  bool has_completed(uint32_t index, uint32_t phase) const { return barriers_[index].phases >= phase; }
+  bool knows_phase(unsigned thread, uint32_t index, uint32_t phase) const {
+    return at(clocks_[thread].steps, threads_ + index) >= phase;
   }
   // Whether `second` knows what `first` did in its step `step`.
   bool ordered(unsigned first, uint32_t step, unsigned second) const {
-    return at(clocks_[second], first) >= step;
+    return knows(clocks_[second], first, step);
+  }
+  bool knows_product(unsigned thread, unsigned first, uint32_t group) const {
+    return at(clocks_[thread].products, first) > group;
+  }
+  // Whether `thread` knows of an action of the threads from `begin` to `end`.
+  bool knows_any(unsigned thread, unsigned begin, unsigned end) const {
+    const Numbers& steps = clocks_[thread].steps;
+    for (size_t i = begin; i < std::min<size_t>({end, threads_, steps.size()}); ++i)
+      if (steps[i] != 0) return true;
+    return false;
+  }
+  const Clock& clock(unsigned thread) const { return clocks_[thread]; }
+  static bool knows(const Clock& clock, unsigned thread, uint32_t step) {
+    return at(clock.steps, thread) >= step;
   }
 
   // Threads that have met at a barrier know what each of them did and knew. `step` returns a thread's step.
@@ -70,28 +114,35 @@ class MbarrierOrder {
     Clock all;
     for (const unsigned thread : threads) {
       join(all, clocks_[thread]);
-      raise(all, thread, step(thread));
+      raise(all.steps, thread, step(thread));
     }
     for (const unsigned thread : threads) clocks_[thread] = all;
   }
 
  private:
-  using Clock = std::vector<uint32_t>;  // by thread, then by mbarrier; missing entries are 0
+  using Numbers = std::vector<uint32_t>;
   struct Mbarrier {
     const void* address;
     uint32_t phases;  // that have completed
     Clock arrived;    // of all arrivals
     Clock completed;  // of those up to the last completed phase, and its copies
+    Fences arrived_fences, completed_fences;
   };
 
-  static uint32_t at(const Clock& clock, size_t index) { return index < clock.size() ? clock[index] : 0; }
-  static void raise(Clock& clock, size_t index, uint32_t value) {
-    if (index >= clock.size()) clock.resize(index + 1);
-    clock[index] = std::max(clock[index], value);
+  static uint32_t at(const Numbers& numbers, size_t index) {
+    return index < numbers.size() ? numbers[index] : 0;
   }
-  static void join(Clock& to, const Clock& from) {
+  static void raise(Numbers& numbers, size_t index, uint32_t value) {
+    if (index >= numbers.size()) numbers.resize(index + 1);
+    numbers[index] = std::max(numbers[index], value);
+  }
+  static void join(Numbers& to, const Numbers& from) {
     if (to.size() < from.size()) to.resize(from.size());
     for (size_t i = 0; i < from.size(); ++i) to[i] = std::max(to[i], from[i]);
+  }
+  static void join(Clock& to, const Clock& from) {
+    join(to.steps, from.steps);
+    join(to.products, from.products);
   }
 
   unsigned threads_ = 0;

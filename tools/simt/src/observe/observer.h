@@ -38,21 +38,18 @@ struct BulkCopy {
   unsigned bytes;  // of this part in global memory
 };
 
-enum class BlockUse {
-  skip,  // the block does not run, unless another block of its cluster does
-  run,   // it runs unobserved
-  observe,
-};
-
 class Observer {
  public:
   virtual ~Observer() = default;
 
-  // The calls that follow are about block `rank` of the running cluster, until the next call.
-  virtual void select_block(unsigned /*rank*/) {}
-  // The threads of block `number` are about to start. end_block() follows if the block is observed.
-  virtual BlockUse begin_block(const Kernel& kernel, uint64_t number) = 0;
+  // The threads of block `number`, which is block `rank` of its cluster, are about to start. Returns whether
+  // the block is observed, and end_block() follows. Otherwise it runs only if another block of its cluster is
+  // observed.
+  virtual bool begin_block(const Kernel& kernel, uint64_t number, unsigned rank) = 0;
   virtual void end_block() = 0;
+  // The calls that follow are about block `rank` of the running cluster, until the next call. begin_block()
+  // selects its block.
+  virtual void select_block(unsigned rank) = 0;
 
   // Actions of thread `thread` of the current block (its linear index).
   virtual void access(unsigned thread, const Access& access) = 0;
@@ -75,6 +72,8 @@ class Observer {
   virtual bool checks_order() const { return false; }
 
   // What only the check needs.
+  // Whether an address is in the shared memory of the cluster, and accesses to it there are wanted.
+  virtual bool has_shared_memory(uintptr_t /*address*/) const { return false; }
   virtual void warp_synchronizes(unsigned /*warp*/, unsigned /*lanes*/) {}  // __syncwarp
   virtual void fence(unsigned /*thread*/, bool /*for_all_blocks*/) {}
   virtual void proxy_fence(unsigned /*thread*/) {}  // fence.proxy.async; fence() follows
@@ -82,9 +81,14 @@ class Observer {
   virtual void async_wait(unsigned /*thread*/, int /*groups*/) {}
   virtual void mbarrier_access(unsigned /*thread*/, const Access& /*access*/) {}  // to the mbarrier itself
   virtual void mbarrier_inits(const void* /*mbarrier*/) {}
-  virtual void mbarrier_arrives(unsigned /*thread*/, const void* /*mbarrier*/) {}
+  virtual void mbarrier_arrives(unsigned /*thread*/, const void* /*mbarrier*/, bool /*relaxed*/) {}
   virtual void mbarrier_completes(const void* /*mbarrier*/) {}
+  // A thread of the mbarrier's block, which may not be the selected one.
   virtual void mbarrier_waited(unsigned /*thread*/, const void* /*mbarrier*/) {}
+  // The barrier of the cluster: a thread arrives, all that have not exited have arrived, a thread has waited.
+  virtual void cluster_arrives(unsigned /*thread*/) {}
+  virtual void cluster_completes() {}
+  virtual void cluster_waited(unsigned /*thread*/) {}
   // wgmma of the warpgroup that begins with thread `leader`: a read of an operand; of each thread: its
   // accumulators, commit, wait.
   virtual void product_reads(unsigned /*leader*/, const Access& /*access*/) {}

@@ -119,7 +119,6 @@ struct BlockCounts {
   };
   std::vector<Warp> warps;
   std::vector<std::unique_ptr<WarpLog>> free_logs;
-  uintptr_t shared_begin = 0;
 
   WarpLog& log_of(Warp& warp) {
     if (!warp.log) {
@@ -146,18 +145,18 @@ class Profiler final : public Observer {
     block = &counts_of_worker[rank];
   }
 
-  BlockUse begin_block(const Kernel& kernel, uint64_t number) override {
+  bool begin_block(const Kernel& kernel, uint64_t number, unsigned rank) override {
     std::lock_guard lock(mutex_);
+    select_block(rank);
     Running& launch = running_of(kernel);
     const bool runs = launch.observed && chosen(number, blocks_of(kernel));
     if (!runs) {
       finish_block(kernel, launch);
-      return BlockUse::skip;
+      return false;
     }
     ++launch.entry->profile.observed_blocks;
     block->launch = &launch;
     kernel_ = &kernel;
-    block->shared_begin = reinterpret_cast<uintptr_t>(detail::shared_begin);
     block->sectors.clear();
     block->page = nullptr;
     const unsigned threads = kernel.block.x * kernel.block.y * kernel.block.z;
@@ -168,7 +167,7 @@ class Profiler final : public Observer {
       block->warps[w].at_barrier = 0;
       block->warps[w].instructions = 0;
     }
-    return BlockUse::observe;
+    return true;
   }
 
   void end_block() override {
@@ -198,7 +197,8 @@ class Profiler final : public Observer {
   void access(unsigned thread, const Access& access) override {
     BlockCounts::Warp& warp = block->warps[thread / 32];
     Access recorded = access;
-    if (access.space == AccessSpace::shared) recorded.address -= block->shared_begin;
+    if (access.space == AccessSpace::shared)
+      recorded.address -= reinterpret_cast<uintptr_t>(detail::shared_begin);
     block->log_of(warp).add(thread % 32, recorded);
   }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "../device/report.h"
 #include "source_lines.h"
 
 namespace simt {
@@ -39,9 +40,17 @@ bool in_each_warp(unsigned leader, F f) {
   return true;
 }
 
+unsigned size_of(const dim3& size) { return size.x * size.y * size.z; }
+
 uint3 coordinates(uint64_t number, dim3 size) {
   return {static_cast<unsigned>(number % size.x), static_cast<unsigned>(number / size.x % size.y),
           static_cast<unsigned>(number / size.x / size.y)};
+}
+
+// Block `rank` of a cluster that begins with block `cluster`.
+uint3 block_of(uint32_t cluster, unsigned rank, const OperationOrder::Description& operation) {
+  const uint3 first = coordinates(cluster, operation.grid), place = coordinates(rank, operation.cluster);
+  return {first.x + place.x, first.y + place.y, first.z + place.z};
 }
 
 std::string text(StreamName stream) {
@@ -59,36 +68,52 @@ void RaceCheck::begin_operation(const IssuedOperation& operation) {
   asked_ = 0;
 }
 
-BlockUse RaceCheck::begin_block(const Kernel& kernel, uint64_t number) {
-  const bool in_cluster = kernel.cluster.x * kernel.cluster.y * kernel.cluster.z > 1;
-  if (in_cluster) return BlockUse::run;  // the clocks do not know the barrier of the cluster
+bool RaceCheck::begin_block(const Kernel& kernel, uint64_t number, unsigned rank) {
+  if (rank == 0) begin_cluster(kernel, number);
+  select_block(rank);
+  shared_.add(reinterpret_cast<uintptr_t>(detail::shared_begin));
+  ++running_;
+  return true;
+}
+
+void RaceCheck::begin_cluster(const Kernel& kernel, uint64_t number) {
   mutex_.lock();
   if (detail::running_operation) {
     begin_operation(*detail::running_operation);
   } else {
-    alone_ = order_.issue_alone(kernel.name, kernel.grid, kernel.block);
+    alone_ = order_.issue_alone(kernel);
     begin_operation(*alone_);
   }
   in_kernel_ = true;
-  block_ = static_cast<uint32_t>(number);
+  cluster_ = static_cast<uint32_t>(number);
+  const unsigned blocks = size_of(kernel.cluster);
   const auto [launch, fresh] = launches_.try_emplace(operation_->number);
   if (fresh) {
-    launch->second.blocks_left = alone_ ? 1 : uint64_t{kernel.grid.x} * kernel.grid.y * kernel.grid.z;
-    shared_pages_.clear();
+    launch->second.clusters_left =
+        alone_ ? 1 : uint64_t{kernel.grid.x} * kernel.grid.y * kernel.grid.z / blocks;
+    shared_.forget();
   }
   launch_ = &launch->second;
-  shared_begin_ = reinterpret_cast<uintptr_t>(detail::shared_begin);
-  shared_pages_.resize((kernel.shared_bytes + Page::kBytes - 1) / Page::kBytes);
+  block_threads_ = size_of(kernel.block);
+  alive_ = blocks * block_threads_;
+  shared_.start(kernel.shared_bytes);
   passed_in_shared_.clear();
-  threads_.start(kernel.block.x * kernel.block.y * kernel.block.z);
+  threads_.start(blocks, block_threads_);
+  remote_.clear();
   accumulators_.clear();
   detail::local_accesses_are_observed = false;
-  return BlockUse::observe;
 }
 
 void RaceCheck::end_block() {
+  if (--running_ == 0) end_cluster();
+}
+
+void RaceCheck::end_cluster() {
+  // After a fault threads are left that would have waited.
+  for (const auto& [key, last] : remote_)
+    if (alive_ == 0 && !ends_before(last, key[0])) found(Problem::ended_block, last.location, last.cell);
   findings_.publish_unwritten(AccessSpace::shared);
-  if (--launch_->blocks_left == 0) {
+  if (--launch_->clusters_left == 0) {
     findings_.publish_unwritten(AccessSpace::global);
     launches_.erase(operation_->number);
   }
@@ -98,16 +123,16 @@ void RaceCheck::end_block() {
 }
 
 void RaceCheck::fence(unsigned thread, bool for_all_blocks) {
-  launch_->fences.add(++fences_, block_, thread, threads_.now(thread), threads_.known(thread),
-                      for_all_blocks);
+  thread = in_cluster(thread);
+  launch_->fences.add(++fences_, cluster_, thread, threads_, for_all_blocks);
   threads_.fence(thread, fences_);
 }
 
 Cell RaceCheck::cell(unsigned thread, const Access& access) const {
-  const BlockOrder::Time now = threads_.now(thread);
+  const ThreadOrder::Time now = threads_.now(thread);
   Cell current;
   current.operation = operation_->number;
-  current.block = block_;
+  current.cluster = cluster_;
   current.barrier = now.barrier;
   current.step = now.step;
   current.place = packed(access.place);
@@ -119,10 +144,10 @@ Cell RaceCheck::cell(unsigned thread, const Access& access) const {
 }
 
 void RaceCheck::access(unsigned thread, const Access& access) {
+  thread = in_cluster(thread);
   if (access.atomic && launch_->fences.any()) {
-    const bool shared = access.space == AccessSpace::shared;
     uint64_t& passed =
-        shared ? passed_in_shared_[access.address - shared_begin_] : launch_->passed[access.address];
+        (access.space == AccessSpace::shared ? passed_in_shared_ : launch_->passed)[access.address];
     passed =
         threads_.atomic(thread, passed, access.kind != AccessKind::store, access.kind != AccessKind::load);
   }
@@ -135,12 +160,28 @@ void RaceCheck::access(unsigned thread, const Access& access) {
     current.flags = Cell::kAsync;
     current.barrier = threads_.copies(thread).open();
   }
-  visit_shared(access.address - shared_begin_, access.bytes,
-               [&](const Target& target) { this->access(target, current); });
+  access_shared(access, current);
+}
+
+void RaceCheck::mbarrier_access(unsigned thread, const Access& access) {
+  access_shared(access, cell(in_cluster(thread), access), reinterpret_cast<const void*>(access.address));
+}
+
+void RaceCheck::mbarrier_arrives(unsigned thread, const void* mbarrier, bool relaxed) {
+  if (relaxed)
+    threads_.arrive_relaxed(mbarrier, in_cluster(thread));
+  else
+    threads_.arrive(mbarrier, in_cluster(thread));
+}
+
+// Only threads of the mbarrier's own block wait for it; the selected block may be the one that completes it.
+void RaceCheck::mbarrier_waited(unsigned thread, const void* mbarrier) {
+  const unsigned rank = shared_.rank_of(reinterpret_cast<uintptr_t>(mbarrier));
+  threads_.waited(mbarrier, rank * ThreadOrder::kBlock + thread);
 }
 
 void RaceCheck::bulk_access(unsigned, const Access& access, const BulkCopy& copy) {
-  Cell current = cell(copy.thread, access);
+  Cell current = cell(in_cluster(copy.thread), access);
   if (access.space == AccessSpace::global) {
     current.kind = static_cast<uint8_t>(AccessKind::bulk_copy_load);
     visit_global(access.address, copy.bytes, [&](const Target& target) { this->access(target, current); });
@@ -150,20 +191,56 @@ void RaceCheck::bulk_access(unsigned, const Access& access, const BulkCopy& copy
   if (!threads_.mbarriers().has(copy.mbarrier)) return;  // not initialized: a fault follows
   current.flags = Cell::kAsync;
   current.barrier = threads_.mbarriers().index_of(copy.mbarrier);
-  current.step = threads_.mbarriers().phase_of_copy(current.barrier);
-  visit_shared(access.address - shared_begin_, access.bytes,
-               [&](const Target& target) { this->access(target, current); });
+  current.step = threads_.mbarriers().phase(current.barrier);
+  access_shared(access, current, copy.mbarrier);
 }
 
 void RaceCheck::product_reads(unsigned leader, const Access& access) {
+  leader = in_cluster(leader);
   Cell current = cell(leader, access);
   current.flags = Cell::kAsync;
   current.barrier = threads_.products(leader).open();
-  visit_shared(access.address - shared_begin_, access.bytes,
+  access_shared(access, current);
+}
+
+// `mbarrier`: which the access updates, or completes on.
+void RaceCheck::access_shared(const Access& access, const Cell& current, const void* mbarrier) {
+  const unsigned rank = shared_.rank_of(access.address);
+  if (rank != ThreadOrder::rank_of(current.thread)) reach(rank, access.address, current, mbarrier);
+  visit_shared(rank, access.address, access.bytes,
                [&](const Target& target) { this->access(target, current); });
 }
 
+// An access to the shared memory of another block: the block must have started, and must not end before.
+void RaceCheck::reach(unsigned rank, uintptr_t address, const Cell& current, const void* mbarrier) {
+  const MbarrierOrder& mbarriers = threads_.mbarriers();
+  Remote access{current, {AccessSpace::shared, address}, 0, 0};
+  if (mbarrier && mbarriers.has(mbarrier)) {
+    access.mbarrier = mbarriers.index_of(mbarrier);
+    access.phase = mbarriers.phase(access.mbarrier);
+  }
+  const uint32_t thread = current.flags & Cell::kAsync ? ~0u : current.thread;
+  const RemoteKey key = {rank, thread, access.phase == 0 ? ~0u : access.mbarrier};
+  const bool fresh = remote_.insert_or_assign(key, access).second;
+  if (fresh && !threads_.knows_start(current.thread, rank))
+    found(Problem::unstarted_block, access.location, current);
+}
+
+// Whether some thread of the block knows of the access when it exits, so that the block does not end before.
+bool RaceCheck::ends_before(const Remote& access, unsigned rank) const {
+  for (unsigned thread = rank * ThreadOrder::kBlock; thread < rank * ThreadOrder::kBlock + block_threads_;
+       ++thread) {
+    const Cell& cell = access.cell;
+    if (!(cell.flags & Cell::kAsync) && threads_.ordered(cell.thread, {cell.barrier, cell.step}, thread))
+      return true;
+    if (access.phase != 0 && threads_.mbarriers().knows_phase(thread, access.mbarrier, access.phase))
+      return true;
+  }
+  return false;
+}
+
 void RaceCheck::product_updates(unsigned thread, const Access& access, size_t bytes) {
+  thread = in_cluster(thread);
   Cell product = cell(thread, access);  // its kind has no room for product_update
   product.barrier = threads_.products(thread).open();
   accumulators_[thread].push_back({product, access.address, bytes});
@@ -171,6 +248,7 @@ void RaceCheck::product_updates(unsigned thread, const Access& access, size_t by
 }
 
 void RaceCheck::local_access(unsigned thread, const Access& access) {
+  thread = in_cluster(thread);
   const auto own = accumulators_.find(thread);
   if (own == accumulators_.end()) return;
   for (const Accumulators& a : own->second) {
@@ -194,6 +272,7 @@ void RaceCheck::local_access(unsigned thread, const Access& access) {
 }
 
 void RaceCheck::product_wait(unsigned thread, int groups) {
+  thread = in_cluster(thread);
   threads_.products(thread).wait(groups, threads_.now(thread));
   const auto own = accumulators_.find(thread);
   if (own == accumulators_.end()) return;
@@ -209,37 +288,32 @@ bool RaceCheck::visit_global(uintptr_t begin, size_t bytes, F f) {
   uintptr_t at = begin;
   return global_.visit(begin, bytes, [&](Page& page, uint32_t offset, uint32_t piece) {
     page.visit(offset, piece, [&](Unit& unit, uint32_t index, uint32_t from) {
-      f(Target{page, index, unit, AccessSpace::global, at + from - offset});
+      f(Target{{AccessSpace::global, at + from - offset}, page, index, unit});
     });
     at += piece;
   });
 }
 
-// Pages are whole, also the last one: blocks of other launches, with more shared memory, may come in between.
 template <class F>
-void RaceCheck::visit_shared(size_t begin, size_t bytes, F f) {
-  for (size_t at = begin, end = std::min(begin + bytes, detail::shared_bytes); at < end;) {
-    const uint32_t offset = static_cast<uint32_t>(at % Page::kBytes);
-    const size_t page_begin = at - offset;
-    std::unique_ptr<Page>& page = shared_pages_[at / Page::kBytes];
-    if (!page) page = std::make_unique<Page>(Page::kBytes, /*defined=*/false);
-    const uint32_t piece = static_cast<uint32_t>(std::min<size_t>(end - at, Page::kBytes - offset));
-    page->visit(offset, piece, [&](Unit& unit, uint32_t index, uint32_t from) {
-      if (unit.write.operation != operation_->number || unit.write.block != block_) {  // of an earlier block
-        unit = {};
+void RaceCheck::visit_shared(unsigned rank, uintptr_t begin, size_t bytes, F f) {
+  uintptr_t at = begin;
+  shared_.visit(rank, begin, bytes, [&](Page& page, uint32_t offset, uint32_t piece) {
+    page.visit(offset, piece, [&](Unit& unit, uint32_t index, uint32_t from) {
+      if (unit.write.operation != operation_->number || unit.write.cluster != cluster_) {
+        unit = {};  // it was of an earlier cluster
         unit.write.operation = operation_->number;
-        unit.write.block = block_;
+        unit.write.cluster = cluster_;
       }
-      f(Target{*page, index, unit, AccessSpace::shared, page_begin + from});
+      f(Target{{AccessSpace::shared, at + from - offset}, page, index, unit});
     });
     at += piece;
-  }
+  });
 }
 
 void RaceCheck::allow_unwritten(uintptr_t begin, size_t bytes) {
   const auto define = [](const Target& target) { target.unit.write.flags |= Cell::kDefined; };
-  if (begin - shared_begin_ < detail::shared_bytes)
-    visit_shared(begin - shared_begin_, bytes, define);
+  if (has_shared_memory(begin))
+    visit_shared(shared_.rank_of(begin), begin, bytes, define);
   else
     visit_global(begin, bytes, define);
 }
@@ -247,8 +321,7 @@ void RaceCheck::allow_unwritten(uintptr_t begin, size_t bytes) {
 // Whether the memory still has the value of fresh memory. Otherwise something has written it that is not
 // observed, such as memcpy() in a kernel.
 bool RaceCheck::is_poison(const Target& target) const {
-  const auto* byte = reinterpret_cast<const unsigned char*>(
-      target.space == AccessSpace::shared ? shared_begin_ + target.address : target.address);
+  const auto* byte = reinterpret_cast<const unsigned char*>(target.address);
   const uint32_t bytes = target.page.unit_bytes(target.index);
   return std::all_of(byte, byte + bytes, [](unsigned char value) { return value == 0xFF; });
 }
@@ -283,8 +356,9 @@ void RaceCheck::update(const Target& target, const Cell& current) {
 
 void RaceCheck::write(const Target& target, const Cell& current, bool defined) {
   Unit& unit = target.unit;
-  if (unit.write.flags & Cell::kWriter) compare(unit.write, target, current);
-  for_reads(target, [&](const Cell& read) { compare(read, target, current); });
+  bool after_read = false;  // and so after the write before it, which the read was compared with
+  for_reads(target, [&](const Cell& read) { after_read |= compare(read, target, current); });
+  if (unit.write.flags & Cell::kWriter && !after_read) compare(unit.write, target, current);
   for (Cell& read : unit.reads) read.operation = 0;
   unit.write = current;
   unit.write.flags = current.flags | Cell::kWriter;
@@ -348,24 +422,25 @@ void RaceCheck::remember(const Target& target, const Cell& current) {
   }
 }
 
-// `first` and `current` access the same memory, and one of them writes.
-void RaceCheck::compare(const Cell& first, const Target& target, const Cell& current) {
-  if (first.flags & Cell::kAsync) {
-    if (!finished(first, current.thread)) return found(Problem::unfinished_copy, &first, target, current);
-  } else if (first.flags & current.flags & Cell::kAtomic) {
-    return;
+// `first` and `current` access the same memory, and one of them writes. Returns whether they are ordered.
+bool RaceCheck::compare(const Cell& first, const Target& target, const Cell& current) {
+  if (!(first.flags & Cell::kAsync) && first.flags & current.flags & Cell::kAtomic) return false;
+  const bool running = first.flags & Cell::kAsync && !finished(first, current.thread);
+  if (running || !ordered(first, current)) {
+    found(running ? Problem::unfinished_copy : Problem::race, &first, target, current);
+    return false;
   }
-  if (!ordered(first, current)) return found(Problem::race, &first, target, current);
   if (static_cast<AccessKind>(current.kind) == AccessKind::product_load &&
       !visible_to_product(first, current))
     found(Problem::missing_proxy_fence, &first, target, current);
+  return true;
 }
 
 // Whether a fence.proxy.async is between a write and the product that reads it. Bulk copies need none.
 bool RaceCheck::visible_to_product(const Cell& first, const Cell& current) const {
   const auto kind = static_cast<AccessKind>(first.kind);
   if (is_read(kind) || kind == AccessKind::bulk_copy_store) return true;  // atomic loads are compared, too
-  BlockOrder::Time time = {first.barrier, first.step};
+  ThreadOrder::Time time = {first.barrier, first.step};
   if (kind == AccessKind::async_copy_store) time = threads_.copies(first.thread).time_of_wait(first.barrier);
   return in_each_warp(current.thread, [&](unsigned thread) {
     return threads_.proxy_fence_between(first.thread, time, thread);
@@ -381,8 +456,8 @@ bool RaceCheck::ordered(const Cell& first, const Cell& current) const {
     return answer_;
   }
   if (!in_kernel_) return true;
-  BlockOrder::Time time = {first.barrier, first.step};
-  if (first.block != current.block) return ordered_by_fence(first, time, current);
+  ThreadOrder::Time time = {first.barrier, first.step};
+  if (first.cluster != current.cluster) return ordered_by_fence(first, time, current);
   const bool copied = static_cast<AccessKind>(first.kind) == AccessKind::async_copy_store;
   if (copied) {
     if (!finished(first, current.thread)) return false;
@@ -390,8 +465,8 @@ bool RaceCheck::ordered(const Cell& first, const Cell& current) const {
   }
   if ((copied || !(first.flags & Cell::kAsync)) && ordered_by_fence(first, time, current)) return true;
   if (static_cast<AccessKind>(current.kind) != AccessKind::product_load)
-    return ordered_in_block(first, current.thread);
-  return in_each_warp(current.thread, [&](unsigned thread) { return ordered_in_block(first, thread); });
+    return ordered_in_cluster(first, current.thread);
+  return in_each_warp(current.thread, [&](unsigned thread) { return ordered_in_cluster(first, thread); });
 }
 
 // Whether an asynchronous access has finished. An unfinished one is reported as such; a finished one is then
@@ -402,22 +477,22 @@ bool RaceCheck::finished(const Cell& async, unsigned thread) const {
     case AccessKind::product_load:
       return thread / 128 != async.thread / 128u || threads_.product_finished(thread / 32, async.barrier);
     case AccessKind::bulk_copy_store:
-      return threads_.mbarriers().copy_finished(async.barrier, async.step);
+      return threads_.mbarriers().has_completed(async.barrier, async.step);
     default:
       return threads_.copies(async.thread).finished(async.barrier);
   }
 }
 
-// Whether `first`, of the running block, happens before what `second` does now; an asynchronous one that has
-// not finished does not.
-bool RaceCheck::ordered_in_block(const Cell& first, unsigned second) const {
+// Whether `first`, of the running cluster, happens before what `second` does now; an asynchronous one that
+// has not finished does not.
+bool RaceCheck::ordered_in_cluster(const Cell& first, unsigned second) const {
   if (!(first.flags & Cell::kAsync))
     return threads_.ordered(first.thread, {first.barrier, first.step}, second);
   switch (static_cast<AccessKind>(first.kind)) {
     case AccessKind::product_load:
       return threads_.product_ordered(first.thread, first.barrier, second);
     case AccessKind::bulk_copy_store:
-      return threads_.mbarriers().knows_copy(second, first.barrier, first.step);
+      return threads_.mbarriers().knows_phase(second, first.barrier, first.step);
     default:
       return finished(first, second) &&
              threads_.ordered(first.thread, threads_.copies(first.thread).time_of_wait(first.barrier),
@@ -425,10 +500,12 @@ bool RaceCheck::ordered_in_block(const Cell& first, unsigned second) const {
   }
 }
 
-bool RaceCheck::ordered_by_fence(const Cell& first, BlockOrder::Time time, const Cell& current) const {
-  return launch_->fences.any() &&
-         launch_->fences.ordered(first.block, first.thread, time, threads_.last_fence(current.thread),
-                                 first.block == current.block);
+bool RaceCheck::ordered_by_fence(const Cell& first, ThreadOrder::Time time, const Cell& current) const {
+  if (!launch_->fences.any()) return false;
+  const bool same_block = first.cluster == current.cluster &&
+                          ThreadOrder::rank_of(first.thread) == ThreadOrder::rank_of(current.thread);
+  return launch_->fences.ordered(first.cluster, first.thread, time, threads_.last_fence(current.thread),
+                                 same_block);
 }
 
 void RaceCheck::transfer(const Transfer& transfer) {
@@ -490,8 +567,8 @@ CheckedAccess RaceCheck::describe(const Cell& cell) const {
   access.stream = text(operation.stream);
   access.in_kernel = operation.is_kernel;
   if (!operation.is_kernel) return access;
-  access.block = coordinates(cell.block, operation.grid);
-  access.thread = coordinates(cell.thread, operation.block);
+  access.block = block_of(cell.cluster, ThreadOrder::rank_of(cell.thread), operation);
+  access.thread = coordinates(cell.thread % ThreadOrder::kBlock, operation.block);
   if (cell.place != 0) access.inlined = source_lines(unpacked(cell.place));
   return access;
 }
@@ -509,18 +586,30 @@ void RaceCheck::found(Problem problem, const Cell* first, const Target& target, 
   findings_.add(key, [&] { return describe(problem, first, target, current); });
 }
 
-Finding RaceCheck::describe(Problem problem, const Cell* first, const Target& target, const Cell& current) {
+void RaceCheck::found(Problem problem, const Location& location, const Cell& current) {
+  findings_.add({problem, location.space, nullptr, place_of(current)},
+                [&] { return describe(problem, nullptr, location, current); });
+}
+
+Finding RaceCheck::describe(Problem problem, const Cell* first, const Location& location,
+                            const Cell& current) {
   Finding finding;
   finding.problem = problem;
-  finding.space = target.space;
+  finding.space = location.space;
   finding.access = describe(current);
   std::ostringstream memory;
-  if (target.space == AccessSpace::shared) {
-    finding.offset = target.address;
-    memory << "byte " << finding.offset << " of shared memory";
+  if (location.space == AccessSpace::shared) {
+    const unsigned rank = shared_.rank_of(location.address);
+    finding.offset = shared_.offset_of(location.address, rank);
+    memory << "byte " << finding.offset << " of ";
+    if (shared_.blocks() == 1)
+      memory << "shared memory";
+    else
+      memory << "the shared memory of block "
+             << simt::text(block_of(current.cluster, rank, order_.description(current.operation)));
   } else {
-    const GlobalShadow::Allocation& allocation = *global_.find(target.address);
-    finding.offset = target.address - allocation.begin;
+    const GlobalShadow::Allocation& allocation = *global_.find(location.address);
+    finding.offset = location.address - allocation.begin;
     memory << "byte " << finding.offset << " of the " << allocation.bytes << " of an allocation of ";
     if (allocation.device == Memory::kHost)
       memory << "pinned host memory";
@@ -531,9 +620,11 @@ Finding RaceCheck::describe(Problem problem, const Cell* first, const Target& ta
   if (first) {
     finding.earlier = describe(*first);
     if (first->operation == current.operation)
-      relation = first->block != current.block               ? Relation::other_block
+      relation = first->cluster != current.cluster           ? Relation::other_block
                  : first->thread / 32 == current.thread / 32 ? Relation::same_warp
-                                                             : Relation::same_block;
+                 : ThreadOrder::rank_of(first->thread) == ThreadOrder::rank_of(current.thread)
+                     ? Relation::same_block
+                     : Relation::same_cluster;
   }
   finding.text = simt::text(finding, memory.str(), relation);
   return finding;

@@ -28,10 +28,10 @@ struct Cell {
   };
 
   uint32_t operation = 0;  // IssuedOperation::number; 0: none
-  uint32_t block = 0;
-  uint32_t barrier = 0, step = 0;  // BlockOrder::Time
+  uint32_t cluster = 0;            // its first block
+  uint32_t barrier = 0, step = 0;  // ThreadOrder::Time
   uint32_t place = 0;
-  uint16_t thread = 0;
+  uint16_t thread = 0;  // of the cluster
   uint8_t bytes = 0;
   uint8_t kind : 3 = 0;  // AccessKind
   uint8_t flags : 5 = 0;
