@@ -375,9 +375,10 @@ void RaceCheck::for_reads(const Target& target, F f) {
 
 // Keeps a read, or an atomic, for later writes. It replaces a read that happens before it. Of reads of one
 // operation that nothing orders two are enough, the first and the newest, because a barrier orders all
-// threads of a block. An mbarrier orders those that arrive, so in a block with mbarriers all reads are kept.
-// An atomic replaces any other one, because atomics on one address have an order; so the thread of the newest
-// may access the address plainly, as the last block does that resets the counter of blocks.
+// threads of a block. An mbarrier or the barrier of a cluster orders those that arrive, so with them all
+// reads are kept. An atomic replaces any other one, because atomics on one address have an order; so the
+// thread of the newest may access the address plainly, as the last block does that resets the counter of
+// blocks.
 void RaceCheck::remember(const Target& target, const Cell& current) {
   const int atomic = current.flags & Cell::kAtomic;
   // Where the order of two threads does not follow from barriers alone, each read needs its own comparison.
