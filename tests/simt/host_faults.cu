@@ -90,6 +90,7 @@ class HostFaults : public HostTest {
 TEST_F(HostFaults, OnlyTheChosenCopyFails) {
   simt::fail_copy(2);
   CUDA_OK(send(0));
+  CUDA_OK(cudaDeviceSynchronize());  // a call that fails at once does not wait for it
   CUDA_OK(send(1));
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorNvlinkUncorrectable);
   EXPECT_EQ(simt::last_fault().error, cudaErrorNvlinkUncorrectable);
