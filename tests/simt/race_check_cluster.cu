@@ -223,19 +223,21 @@ __global__ void before_the_start(bool barrier_before) {
   if (ptx::cluster_rank() == 0 && threadIdx.x == 0) remote(1, 0) = 1;  // before_the_start: write
   ptx::cluster_sync();
 }
-enum class Last { barrier, nothing, awaited_arrival, arrival };
+enum class Last { barrier, nothing, awaited_arrival, fence_and_arrival, arrival };
 __global__ void after_the_end(Last last) {
   init();
   int& there = remote(1 - ptx::cluster_rank(), 0);
   ptx::cluster_sync();
   if (ptx::cluster_rank() == 0 && threadIdx.x == 0) {
-    if (last == Last::barrier || last == Last::nothing)
+    if (last == Last::barrier || last == Last::nothing || last == Last::fence_and_arrival)
       there = 1;                                                 // after_the_end: write
-    else
+    if (last == Last::fence_and_arrival) __threadfence();
+    if (last != Last::barrier && last != Last::nothing)
       ptx::cluster_arrive_at_relaxed(barrier(), 1);              // after_the_end: arrival
   }
   if (last == Last::barrier) ptx::cluster_sync();
-  if (last == Last::awaited_arrival && ptx::cluster_rank() == 1) ptx::mbarrier_wait(barrier(), 0);
+  if ((last == Last::awaited_arrival || last == Last::fence_and_arrival) && ptx::cluster_rank() == 1)
+    ptx::cluster_mbarrier_wait(barrier(), 0);
   if (last == Last::arrival && ptx::cluster_rank() == 1 && threadIdx.x == 0) ptx::mbarrier_arrive(barrier(1));
   if (last == Last::arrival && ptx::cluster_rank() == 1) ptx::mbarrier_wait(barrier(1), 0);
 }
@@ -252,8 +254,24 @@ __global__ void write_global(int* values) {
   values[threadIdx.x + 40 * (blockIdx.x / 4)] = 1;               // write_global: write
   ptx::cluster_sync();
 }
+// All threads read a word of global or shared memory, and one of them writes it. The last read, by another
+// thread of the writer's block, is ordered; those of the other block are not.
+__global__ void read_and_write(int* global) {
+  if (threadIdx.x == 0) shared<int>(0) = 0;
+  ptx::cluster_sync();
+  int& word = global ? *global : remote(0, 0);
+  const unsigned rank = ptx::cluster_rank();
+  ptx::cluster_arrive();
+  const bool late = rank == 0 && threadIdx.x == 1;
+  if (!late) use(word);                                          // read_and_write: read
+  ptx::cluster_wait();
+  if (late) use(word);
+  if (rank == 0) __syncthreads();  // a barrier of the cluster is needed
+  if (rank == 0 && threadIdx.x == 0) word = 1;                   // read_and_write: write
+  ptx::cluster_sync();
+}
 // All clusters write values; the last one to finish reads all of them. Thread 0 of each cluster counts.
-enum class Missing { nothing, barrier, fence };
+enum class Missing { nothing, barrier, fence, fence_of_the_counter };
 __global__ void count_clusters(int* values, int* count, Missing missing) {
   const unsigned rank = ptx::cluster_rank(), size = ptx::cluster_size();
   ptx::cluster_sync();
@@ -262,8 +280,12 @@ __global__ void count_clusters(int* values, int* count, Missing missing) {
     ptx::cluster_sync();
   else
     __syncthreads();
+  if (missing == Missing::fence_of_the_counter) {
+    if (rank == 1 && threadIdx.x == 3) __threadfence();
+    ptx::cluster_sync();
+  }
   if (rank == 0 && threadIdx.x == 0) {
-    if (missing != Missing::fence) __threadfence();
+    if (missing == Missing::nothing || missing == Missing::barrier) __threadfence();
     const bool last = atomicAdd(count, 1) == static_cast<int>(gridDim.x / size) - 1;
     __threadfence();
     for (unsigned to = 0; to < size; ++to) remote(to, 0) = last;
@@ -483,7 +505,7 @@ TEST_F(RaceCheckCluster, BlocksMustHaveStarted) {
 
 TEST_F(RaceCheckCluster, BlocksMustNotHaveEnded) {
   in_orders([] {
-    for (const Last last : {Last::barrier, Last::awaited_arrival})
+    for (const Last last : {Last::barrier, Last::awaited_arrival, Last::fence_and_arrival})
       expect_silent([&] { launch_clusters(4, 2, 40, after_the_end, last); });
     const Finding finding = expect_one(Problem::ended_block, "", "after_the_end: write",
                                        [] { launch_clusters(2, 2, 40, after_the_end, Last::nothing); });
@@ -521,6 +543,17 @@ TEST_F(RaceCheckCluster, GlobalMemory) {
   CUDA_OK(cudaFree(values));
 }
 
+TEST_F(RaceCheckCluster, AllReadsOfOtherBlocksCount) {
+  int* const word = allocate<int>(1);
+  CUDA_OK(cudaMemset(word, 0, 4));
+  in_orders([&] {
+    for (int* const where : {word, static_cast<int*>(nullptr)})
+      expect_race("read_and_write: read", "read_and_write: write",
+                  [&] { launch_clusters(2, 2, 2, read_and_write, where); });
+  });
+  CUDA_OK(cudaFree(word));
+}
+
 TEST_F(RaceCheckCluster, FencesFollowTheBarrierOfTheCluster) {
   int* const values = allocate<int>(8 * 40 + 1);
   CUDA_OK(cudaMemset(values, 0, 4 * (8 * 40 + 1)));
@@ -530,7 +563,7 @@ TEST_F(RaceCheckCluster, FencesFollowTheBarrierOfTheCluster) {
       launch_clusters(8, 2, 40, count_clusters, values, values + 320, missing);
     };
     expect_silent([&] { run(Missing::nothing); });
-    for (const Missing missing : {Missing::barrier, Missing::fence})
+    for (const Missing missing : {Missing::barrier, Missing::fence, Missing::fence_of_the_counter})
       expect_race("count_clusters: write", "count_clusters: read", [&] { run(missing); });
   });
   CUDA_OK(cudaFree(values));

@@ -23,8 +23,9 @@ class MbarrierOrder {
     std::vector<uint32_t> products;  // by thread: groups that have finished, and that it released as such
   };
   // Numbers of fences (fence_order.h). All up to `acquired` happen before what a thread does now. An atomic
-  // publishes the last fence before it, `own`, by a thread of the block. Another atomic on the same address
-  // observes it. With a fence before or after that atomic it is acquired.
+  // publishes the last fence before it, `own`: of its thread, or of another one of its block before a
+  // __syncthreads. Another atomic on the same address observes it. With a fence before or after that atomic
+  // it is acquired.
   struct Fences {
     uint64_t own = 0, observed = 0, acquired = 0;
     void add(const Fences& other) {
@@ -59,7 +60,7 @@ class MbarrierOrder {
     Mbarrier& barrier = barriers_[index_of(address)];
     join(barrier.arrived, clocks_[thread]);
     raise(barrier.arrived.steps, thread, step);
-    barrier.arrived_fences.add(fences);
+    barrier.arrived_fences.add({0, 0, fences.acquired});
   }
   // `products`: groups of its products that have finished.
   void arrive_relaxed(const void* address, unsigned thread, uint32_t products, const Fences& fences) {

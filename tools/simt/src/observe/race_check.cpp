@@ -222,7 +222,7 @@ void RaceCheck::reach(unsigned rank, uintptr_t address, const Cell& current, con
   const uint32_t thread = current.flags & Cell::kAsync ? ~0u : current.thread;
   const RemoteKey key = {rank, thread, access.phase == 0 ? ~0u : access.mbarrier};
   const bool fresh = remote_.insert_or_assign(key, access).second;
-  if (fresh && !threads_.knows_start(current.thread, rank))
+  if ((fresh || access.phase != 0) && !threads_.knows_start(current.thread, rank))
     found(Problem::unstarted_block, access.location, current);
 }
 
@@ -231,7 +231,11 @@ bool RaceCheck::ends_before(const Remote& access, unsigned rank) const {
   for (unsigned thread = rank * ThreadOrder::kBlock; thread < rank * ThreadOrder::kBlock + block_threads_;
        ++thread) {
     const Cell& cell = access.cell;
-    if (!(cell.flags & Cell::kAsync) && threads_.ordered(cell.thread, {cell.barrier, cell.step}, thread))
+    const ThreadOrder::Time time = {cell.barrier, cell.step};
+    if (!(cell.flags & Cell::kAsync) &&
+        (threads_.ordered(cell.thread, time, thread) ||
+         launch_->fences.ordered(cluster_, cell.thread, time, threads_.last_fence(thread),
+                                 ThreadOrder::rank_of(cell.thread) == rank)))
       return true;
     if (access.phase != 0 && threads_.mbarriers().knows_phase(thread, access.mbarrier, access.phase))
       return true;
@@ -383,7 +387,7 @@ void RaceCheck::remember(const Target& target, const Cell& current) {
   const int atomic = current.flags & Cell::kAtomic;
   // Where the order of two threads does not follow from barriers alone, each read needs its own comparison.
   const bool two_are_enough = !(target.space == AccessSpace::shared && threads_.mbarriers().any()) &&
-                              !(in_kernel_ && launch_->fences.any());
+                              !(in_kernel_ && (shared_.blocks() > 1 || launch_->fences.any()));
   const auto plain = [](const Cell& read) { return !(read.flags & Cell::kAtomic); };
   const auto replaced = [&](const Cell& read) {
     if (read.operation == 0) return true;
