@@ -27,7 +27,7 @@ struct Product {
   ProductShape shape;
   Buffer<T> a, b, c;
   Buffer<float> scratch;
-  mutable std::vector<T> host_a, host_b;  // of the first check
+  mutable std::vector<T> host_a, host_b;  // a and b, downloaded by the first is_right()
 
   explicit Product(const ProductShape& in_shape)
       : shape(in_shape),

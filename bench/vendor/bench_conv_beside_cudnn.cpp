@@ -10,6 +10,7 @@
 #include <rondo/bench/vendor/cudnn_conv.h>
 #include <rondo/kernels/runtime/platform.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -99,6 +100,7 @@ void add_cudnn(const std::string& tail, const ConvLayer& layer, ConvOp op, ConvM
 // "rondo_bf16/resnet_64/forward" and "cudnn_bf16/resnet_64/forward". What the device does not have is left
 // out.
 const bool kRegistered = register_on_device([] {
+  unsetenv("NVIDIA_TF32_OVERRIDE");  // it replaces the arithmetic that a row names
   benchmark::AddCustomContext("cudnn_version", concat(cudnnGetVersion()));
   const bool has_tf32 = check_math("", Math::tf32).ok(),
              has_bf16 = check_factor_type("", DType::bfloat16).ok(),

@@ -75,6 +75,7 @@ struct TensorMnMajorRows {
   static constexpr bool kSwizzled = sizeof(typename Tile::Element) == 2;
   static constexpr int kStride = Outer + (kSwizzled ? 0 : 8);
   static constexpr int kSize = Tile::kK * kStride;
+  static_assert(Outer % 32 == 0);  // rows of floats begin 8 banks apart
   static __device__ __forceinline__ int at(int k, int outer) {
     if constexpr (kSwizzled) return k * kStride + ((outer / 8) ^ (k & 7)) * 8 + outer % 8;
     return k * kStride + outer;
@@ -84,15 +85,17 @@ struct TensorMnMajorRows {
   // of floats, these are 2 rows, 8 banks apart. The threads of a row then copy two pairs of chunks, 16 banks
   // apart, so the 8 lanes cover all banks. If 2 or 4 threads copy a swizzled row, the 8 lanes store to 4 or 2
   // rows. Rows k and k + 1 have the same chunks in the same pair of places, so odd rows are copied 4 chunks
-  // ahead (modulo 8). Of narrower copies it stores more rows at a time: swizzled rows k and k + 8 have a chunk
-  // in the same place, and rows of floats k and k + 4 begin in the same bank.
+  // ahead (modulo 8). Of narrower copies it stores more rows at a time, and rows k and k + 4 of floats begin
+  // in the same bank. Those of 16 bits keep a conflict of two rows, k and k + 8, because the other order
+  // spills registers.
   template <int V, int kPerRow>
   static __device__ __forceinline__ int copy_offset(int thread, int k, int step) {
     if constexpr (V == 4 && kPerRow == 4 && !kSwizzled)
       return thread % 2 * 4 + thread / 2 * 16 + step % 2 * 8 + step / 2 * 32;
     if constexpr (V == 8 && (kPerRow == 2 || kPerRow == 4) && kSwizzled && Outer % 64 == 0)
       return ((step ^ (k % 2 * (4 / kPerRow))) * kPerRow + thread) * V;
-    return spread_over_banks<kSwizzled ? 8 : 4, 8, kPerRow * V>((step * kPerRow + thread) * V, k);
+    const int offset = (step * kPerRow + thread) * V;
+    return kSwizzled ? offset : spread_over_banks<4, 8, kPerRow * V>(offset, k);
   }
 };
 

@@ -91,6 +91,7 @@ struct MnMajorRows {
     }
     const int offset = (step * kPerRow + thread) * V;
     constexpr int kBanks = kStride % 32;  // from a row to the next
+    static_assert(Tile::kVectors || Threads * PerThread % 8 == 0, "spread_over_banks() permutes groups of 8");
     if constexpr (!Tile::kVectors && (kBanks == 4 || kBanks == 8))
       return spread_over_banks<32 / kBanks, kBanks, kPerRow * V>(offset, k);
     return offset;

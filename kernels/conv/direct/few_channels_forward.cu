@@ -1,6 +1,6 @@
 // Forward convolution for few channels. Each thread computes 8 neighbouring pixels x 8 out channels: for each
-// tap it reads one vector of 8 weights from shared memory and 8 values of x, for 64 multiply-adds. x is small
-// and stays in L1. y is written once, 8 values at a time. Bound by the bytes of y.
+// tap it reads 8 weights from shared memory and 8 values of x, for 64 multiply-adds. x is small and stays in
+// L1. y is written once, 8 values at a time. Bound by L1 and shared memory.
 #include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/gemm/gemm_config.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kPixels = 8;             // per thread, along a row
 constexpr int kVecSize = 8;            // out channels per thread, a chunk
-constexpr int kLoad = kVectorRegisters.lanes > 4 ? kVecSize : 4;  // of them, by one instruction
+constexpr int kLoad = kVectorRegisters.lanes > 4 ? kVecSize : 4;  // out channels per load instruction
 constexpr int kMostFloats = 12 << 10;  // largest filter bank in shared memory: 48 KB, which every device has
 
 __host__ __device__ int chunks_of(int channels) { return ceil_div(channels, kVecSize); }

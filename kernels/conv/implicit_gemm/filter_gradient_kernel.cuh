@@ -36,7 +36,7 @@ struct FilterGradientParameters {
 template <class Tile>
 struct FilterGradientShared {
   TileShared<Tile, Order::mn_major> tile;
-  PatchTaps<Tile::kM> taps;
+  PatchTap taps[Tile::kM];
 };
 
 template <class Tile>
@@ -51,7 +51,7 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_fi
   const int64_t pixels = min(g.output_pixels - first, p.pixels_per_split);
 
   for (int i = threadIdx.x; i < Tile::kM; i += Tile::kThreads)
-    shared.taps.set(i, g, row0 + i, p.x_width);
+    shared.taps[i] = patch_tap(g, row0 + i, p.x_width);
   __syncthreads();
 
   PatchLoader<KTileRows, Tile> a(p.x, g, shared.taps, first, pixels, p.x_width);
@@ -76,7 +76,7 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_fi
 template <class Tile>
 Status launch_filter_gradient_tile(const char* name, FilterGradientParameters<typename Tile::Element>& p,
                                    int64_t splits, cudaStream_t stream) {
-  static_assert(sizeof(FilterGradientShared<Tile>) <=
+  static_assert(sizeof(FilterGradientShared<Tile>) ==
                 sizeof(TileShared<Tile, Order::mn_major>) + kPatchNeeds.bytes_per_row * Tile::kM);
   p.tiles_n = ceil_div(p.geometry.k, Tile::kN);
   const LaunchShape shape = {.grid_x = ceil_div<int64_t>(p.geometry.patch, Tile::kM) * p.tiles_n,

@@ -11,10 +11,9 @@
 
 namespace rondo {
 
-// The shared memory of a block: of forward and data gradient (kGatherNeeds), and at most of the filter
-// gradient.
+// The shared memory of a block: of forward and data gradient (kGatherNeeds), and of the filter gradient.
 inline constexpr TileNeeds kGatherNeeds = {Order::k_major, 24};
-inline constexpr TileNeeds kPatchNeeds = {Order::mn_major, 16};
+inline constexpr TileNeeds kPatchNeeds = {Order::mn_major, 12};
 
 // The product that computes y, dx or the transpose of dw. k: for y the patch, for dx the mean over the phases
 // (taps.cuh), for dw the pixels of y.

@@ -8,24 +8,19 @@
 
 namespace rondo {
 
-// The positions of the rows (r, s, c) of the tile relative to a pixel; in shared memory. A warp reads those of
-// rows that are 4, 8 or 32 apart; a gap after each 32 puts them in different banks.
-template <int Rows>
-struct PatchTaps {
-  static constexpr int kSize = Rows + Rows / 32;
-  int offset[kSize], y[kSize], x[kSize];
-
-  static __device__ __forceinline__ int place(int row) { return row + row / 32; }
-
-  // Rows past the end repeat the first rows: they read valid memory, aligned to the `width` of the copies, and
-  // their results are not stored.
-  __device__ __forceinline__ void set(int i, const ConvGeometry& g, int row, int width) {
-    if (row >= g.patch) row %= width;
-    const int c = row % g.c, s = row / g.c % g.s, r = row / g.c / g.s;
-    offset[place(i)] = (r * g.w + s) * g.c + c;
-    y[place(i)] = r, x[place(i)] = s;
-  }
+// The position of a row (r, s, c) of the tile relative to a pixel; in shared memory.
+struct PatchTap {
+  int offset;
+  int y, x;
 };
+
+// Rows past the end repeat the first rows: they read valid memory, aligned to the `width` of the copies, and
+// their results are not stored.
+__device__ inline PatchTap patch_tap(const ConvGeometry& g, int row, int width) {
+  if (row >= g.patch) row %= width;
+  const int c = row % g.c, s = row / g.c % g.s, r = row / g.c / g.s;
+  return {(r * g.w + s) * g.c + c, r, s};
+}
 
 template <class KTile, class Tile>
 class PatchLoader {
@@ -33,9 +28,8 @@ class PatchLoader {
   using Element = typename Tile::Element;
 
   // `pixels` output pixels remain, starting with number `first`.
-  __device__ __forceinline__ PatchLoader(const Element* x, const ConvGeometry& g,
-                                         const PatchTaps<Tile::kM>& taps, int64_t first, int64_t pixels,
-                                         int width)
+  __device__ __forceinline__ PatchLoader(const Element* x, const ConvGeometry& g, const PatchTap* taps,
+                                         int64_t first, int64_t pixels, int width)
       : x_(x), geometry_(g), taps_(taps), left_(pixels), width_(width) {
     const int64_t pixel = first + threadIdx.x / kPerRow * kPixels;
     q_ = static_cast<int>(pixel % g.q);
@@ -76,30 +70,29 @@ class PatchLoader {
     const int y = p_ * g.stride_h - g.pad_h, x = q_ * g.stride_w - g.pad_w;
     const Element* pixel =
         x_ + static_cast<int64_t>(image_) * g.h * g.w * g.c + (static_cast<int64_t>(y) * g.w + x) * g.c;
+    const PatchTap* taps = taps_;
     if (g.pad_h == 0 && g.pad_w == 0) {  // every tap is inside the image
       RONDO_UNROLL_BY(4)
       for (int step = 0; step * kPerRow * V < Tile::kM; ++step) {
         const int row = KTile::template copy_offset<V, kPerRow>(threadIdx.x % kPerRow, k, step);
         if (row < Tile::kM)
-          ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, row),
-                                             pixel + taps_.offset[taps_.place(row)], inside);
+          ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, row), pixel + taps[row].offset, inside);
       }
       return;
     }
     for (int step = 0; step * kPerRow * V < Tile::kM; ++step) {
       const int row = KTile::template copy_offset<V, kPerRow>(threadIdx.x % kPerRow, k, step);
       if (row >= Tile::kM) break;
-      const int tap = taps_.place(row);
-      const bool visible = static_cast<unsigned>(y + taps_.y[tap]) < static_cast<unsigned>(g.h) &&
-                           static_cast<unsigned>(x + taps_.x[tap]) < static_cast<unsigned>(g.w);
-      ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, row), pixel + taps_.offset[tap],
-                                         inside && visible);
+      const PatchTap& tap = taps[row];
+      const bool visible = static_cast<unsigned>(y + tap.y) < static_cast<unsigned>(g.h) &&
+                           static_cast<unsigned>(x + tap.x) < static_cast<unsigned>(g.w);
+      ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, row), pixel + tap.offset, inside && visible);
     }
   }
 
   const Element* x_;
   const ConvGeometry& geometry_;
-  const PatchTaps<Tile::kM>& taps_;
+  const PatchTap* taps_;
   int64_t left_;
   int width_;
   int q_, p_, image_;

@@ -56,7 +56,7 @@ struct Problem {
 };
 
 cudnnStatus_t check(cudnnHandle_t handle, const Problem& problem) {
-  if (!handle) return CUDNN_STATUS_NOT_INITIALIZED;
+  if (!handle) return CUDNN_STATUS_BAD_PARAM;
   const auto& [sum, x, w, y, convolution] = problem;
   if (!x || !w || !y || !convolution || convolution->stride[0] == 0) return CUDNN_STATUS_BAD_PARAM;
   // A descriptor that has not been set has no elements and fails here, too.
@@ -76,7 +76,7 @@ cudnnStatus_t check(cudnnHandle_t handle, const Problem& problem) {
 }
 
 // The results of all algorithms, with the requested math type and with the default, fastest first, failures
-// last. The times let each layout win for some convolutions of each type, and the default math type, which
+// last. Each layout is the fastest for some convolutions of each type, and the default math type, which
 // permits tf32, for all.
 template <class Perf>
 cudnnStatus_t find(cudnnHandle_t handle, const Problem& problem, int requested, int* returned,
@@ -87,13 +87,13 @@ cudnnStatus_t find(cudnnHandle_t handle, const Problem& problem, int requested, 
   if (cudaDeviceSynchronize() != cudaSuccess) return CUDNN_STATUS_EXECUTION_FAILED;
   const bool is_narrow = problem.x->type != CUDNN_DATA_FLOAT,
              is_nhwc = problem.x->format == CUDNN_TENSOR_NHWC;
-  const bool likes_nhwc = is_narrow != (problem.sum == Sum::data_gradient);
+  const bool nhwc_is_faster = is_narrow != (problem.sum == Sum::data_gradient);
   const int fastest = problem.sum == Sum::filter_gradient ? 0 : 1;
   std::vector<Perf> found;
   for (const cudnnMathType_t math : {CUDNN_DEFAULT_MATH, problem.convolution->math}) {
     if (!found.empty() && math == CUDNN_DEFAULT_MATH) continue;
     for (const int algorithm : {0, 1, 3}) {
-      const float time = (is_nhwc == likes_nhwc ? 1.0f : 2.0f) + (algorithm == fastest ? 0.0f : 0.5f) +
+      const float time = (is_nhwc == nhwc_is_faster ? 1.0f : 2.0f) + (algorithm == fastest ? 0.0f : 0.5f) +
                          (math == CUDNN_DEFAULT_MATH ? 0.0f : 0.1f);
       const bool computes = algorithm < 3;
       found.push_back({static_cast<decltype(Perf::algo)>(algorithm),
@@ -179,7 +179,7 @@ const char* cudnnGetErrorString(cudnnStatus_t status) {
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) { return create(handle); }
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) { return destroy(handle); }
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
-  if (!handle) return CUDNN_STATUS_NOT_INITIALIZED;
+  if (!handle) return CUDNN_STATUS_BAD_PARAM;
   handle->stream = stream;
   return CUDNN_STATUS_SUCCESS;
 }

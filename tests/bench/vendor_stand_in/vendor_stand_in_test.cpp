@@ -1,5 +1,5 @@
-// What the stand-ins refuse, as the vendor's libraries do, and that the programs of bench/vendor have a row for
-// everything that they are to time. The programs themselves run as tests of their own.
+// What the stand-ins refuse, as the vendor's libraries do, and that the programs of bench/vendor have a row
+// for everything that they are to time. The programs themselves run as tests of their own.
 
 #include <gtest/gtest.h>
 

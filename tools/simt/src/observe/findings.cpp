@@ -99,9 +99,11 @@ std::string reason(const Finding& finding, Relation relation) {
                ? "No thread of the block has written this memory."
                : "No kernel, copy or fill has written this memory since it was allocated.";
   if (finding.problem == Problem::unstarted_block)
-    return "Nothing orders the start of that block before this access: a barrier of the cluster or an mbarrier must.";
+    return "Nothing orders the start of that block before this access: a barrier of the cluster or an "
+           "mbarrier must.";
   if (finding.problem == Problem::ended_block)
-    return "Nothing orders this access before the end of that block: a barrier of the cluster or an mbarrier must.";
+    return "Nothing orders this access before the end of that block: a barrier of the cluster or an "
+           "mbarrier must.";
   const CheckedAccess& earlier = *finding.earlier;
   if (finding.problem == Problem::missing_proxy_fence)
     return earlier.kind == AccessKind::async_copy_store
