@@ -22,18 +22,6 @@ class MbarrierOrder {
     std::vector<uint32_t> steps;     // by thread, then by mbarrier
     std::vector<uint32_t> products;  // by thread: groups that have finished, and that it released as such
   };
-  // Numbers of fences (fence_order.h). All up to `acquired` happen before what a thread does now. An atomic
-  // publishes the last fence before it, `own`: of its thread, or of another one of its block before a
-  // __syncthreads. Another atomic on the same address observes it. With a fence before or after that atomic
-  // it is acquired.
-  struct Fences {
-    uint64_t own = 0, observed = 0, acquired = 0;
-    void add(const Fences& other) {
-      own = std::max(own, other.own);
-      observed = std::max(observed, other.observed);
-      acquired = std::max(acquired, other.acquired);
-    }
-  };
 
   void start(unsigned threads) {
     threads_ = threads;
@@ -44,9 +32,9 @@ class MbarrierOrder {
 
   void init(const void* address) {
     clocks_.resize(threads_);
-    if (!has(address)) barriers_.push_back({address, 0, {}, {}, {}, {}});
+    if (!has(address)) barriers_.push_back({address, 0, {}, {}, 0, 0});
     Mbarrier& barrier = barriers_[index_of(address)];  // its phases go on if it is initialized again
-    barrier = {address, barrier.phases, {}, {}, {}, {}};
+    barrier = {address, barrier.phases, {}, {}, 0, 0};
   }
   bool has(const void* address) const { return index_of(address) < barriers_.size(); }
   uint32_t index_of(const void* address) const {
@@ -55,18 +43,18 @@ class MbarrierOrder {
     return index;
   }
 
-  // `thread` arrives, and has done everything up to `step`.
-  void arrive(const void* address, unsigned thread, uint32_t step, const Fences& fences) {
+  // `thread` arrives, and has done everything up to `step`. `fence`: the last one that happens before.
+  void arrive(const void* address, unsigned thread, uint32_t step, uint64_t fence) {
     Mbarrier& barrier = barriers_[index_of(address)];
     join(barrier.arrived, clocks_[thread]);
     raise(barrier.arrived.steps, thread, step);
-    barrier.arrived_fences.add({0, 0, fences.acquired});
+    barrier.arrived_fence = std::max(barrier.arrived_fence, fence);
   }
   // `products`: groups of its products that have finished.
-  void arrive_relaxed(const void* address, unsigned thread, uint32_t products, const Fences& fences) {
+  void arrive_relaxed(const void* address, unsigned thread, uint32_t products, uint64_t fence) {
     Mbarrier& barrier = barriers_[index_of(address)];
     raise(barrier.arrived.products, thread, products);
-    if (fences.own != 0) barrier.arrived_fences.add({0, 0, std::max(fences.own, fences.acquired)});
+    barrier.arrived_fence = std::max(barrier.arrived_fence, fence);
   }
   void complete(const void* address) {
     const uint32_t index = index_of(address);
@@ -74,13 +62,13 @@ class MbarrierOrder {
     ++barrier.phases;
     join(barrier.completed, barrier.arrived);
     raise(barrier.completed.steps, threads_ + index, barrier.phases);
-    barrier.completed_fences.add(barrier.arrived_fences);
+    barrier.completed_fence = std::max(barrier.completed_fence, barrier.arrived_fence);
   }
-  // Returns the fences of those that arrived.
-  const Fences& waited(const void* address, unsigned thread) {
+  // Returns the last fence that happens before the arrivals.
+  uint64_t waited(const void* address, unsigned thread) {
     const Mbarrier& barrier = barriers_[index_of(address)];
     join(clocks_[thread], barrier.completed);
-    return barrier.completed_fences;
+    return barrier.completed_fence;
   }
 
   // A bulk copy that is issued now, or an arrival, belongs to this phase of the mbarrier `index`, counted
@@ -127,7 +115,7 @@ class MbarrierOrder {
     uint32_t phases;  // that have completed
     Clock arrived;    // of all arrivals
     Clock completed;  // of those up to the last completed phase, and its copies
-    Fences arrived_fences, completed_fences;
+    uint64_t arrived_fence, completed_fence;  // the last that an arrival releases (fence_order.h); 0: none
   };
 
   static uint32_t at(const Numbers& numbers, size_t index) {

@@ -36,7 +36,18 @@ class ThreadOrder {
                        // with mbarriers, barriers count too
   };
   using LaneSteps = std::array<uint32_t, 32>;
-  using Fences = MbarrierOrder::Fences;
+  // Numbers of fences (fence_order.h). All up to `acquired` happen before what a thread does now. An atomic
+  // publishes the last fence before it, `own`: of its thread, or of another one of its block before a
+  // __syncthreads. Another atomic on the same address observes it. With a fence before or after that atomic
+  // it is acquired.
+  struct Fences {
+    uint64_t own = 0, observed = 0, acquired = 0;
+    void add(const Fences& other) {
+      own = std::max(own, other.own);
+      observed = std::max(observed, other.observed);
+      acquired = std::max(acquired, other.acquired);
+    }
+  };
 
   // `threads`: of each block.
   void start(unsigned blocks, unsigned threads) {
@@ -148,15 +159,17 @@ class ThreadOrder {
 
   void init_mbarrier(const void* address) { mbarriers_.init(address); }
   void arrive(const void* mbarrier, unsigned thread) {
-    mbarriers_.arrive(mbarrier, thread, threads_[thread].step++, threads_[thread].fences);
+    mbarriers_.arrive(mbarrier, thread, threads_[thread].step++, threads_[thread].fences.acquired);
   }
   void arrive_relaxed(const void* mbarrier, unsigned thread) {
+    const Fences& fences = threads_[thread].fences;
     mbarriers_.arrive_relaxed(mbarrier, thread, threads_[thread].products.finished(),
-                              threads_[thread].fences);
+                              fences.own == 0 ? 0 : std::max(fences.own, fences.acquired));
   }
   void complete(const void* mbarrier) { mbarriers_.complete(mbarrier); }
   void waited(const void* mbarrier, unsigned thread) {
-    threads_[thread].fences.add(mbarriers_.waited(mbarrier, thread));
+    uint64_t& acquired = threads_[thread].fences.acquired;
+    acquired = std::max(acquired, mbarriers_.waited(mbarrier, thread));
   }
   const MbarrierOrder& mbarriers() const { return mbarriers_; }
 
