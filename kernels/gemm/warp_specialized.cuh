@@ -45,10 +45,10 @@ Status persistent_launch_shape(const char* name, LaunchShape* shape, int64_t til
   DeviceProperties device;
   RONDO_RETURN_IF_ERROR(device_properties(&device));
   const int64_t clusters = std::min<int64_t>(tiles, std::max(1, device.multiprocessors / kBlocks));
-  *shape = {.grid_x = kBlocks * clusters,
-            .block_x = Tile::kThreads,
-            .shared_bytes = sizeof(WarpSpecializedShared<Tile>),
-            .cluster_x = kBlocks};
+  *shape = LaunchShape{.grid_x = kBlocks * clusters,
+                       .block_x = Tile::kThreads,
+                       .shared_bytes = sizeof(WarpSpecializedShared<Tile>),
+                       .cluster_x = kBlocks};
   return {};
 }
 

@@ -84,7 +84,7 @@ Status implicit_gemm(const char* name, const ConvPlan& plan, Conv2dParameters<T>
 // Of y or dx. With a tile, an implicit GEMM with that tile.
 Status plan_for_device(const ConvProblem& problem, const std::optional<ConvTile>& tile, ConvPlan* plan) {
   if (tile) {
-    *plan = {.splits = tile->splits, .tile = tile->id};
+    *plan = ConvPlan{.splits = tile->splits, .tile = tile->id};
     return {};
   }
   DeviceProperties device;

@@ -214,7 +214,7 @@ Status launch_conv2d_wgmma_rows(const char* name, ConvOperation operation, Wgmma
   p.parts = static_cast<int>(a.splits);
   if (a.splits > 1) {
     p.partials = {a.workspace, product.m, product.n, a.splits};
-    p.epilogue = {.aligned = true};
+    p.epilogue = Epilogue{.aligned = true};
   } else {
     p.moments = a.epilogue.moments;
     p.epilogue = of_results;
