@@ -17,7 +17,7 @@ import side_by_side
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = ROOT / "tools/gpu-report"
 sys.path.insert(0, str(ROOT / "tools"))
-from gpu_report import checks, gtest, markdown, steps, targets  # noqa: E402
+from gpu_report import checks, gtest, markdown, sanitizer, steps, targets  # noqa: E402
 from gpu_report.runner import Runner  # noqa: E402
 from peers import recipes  # noqa: E402
 
@@ -199,6 +199,64 @@ def fake_program(path, deeds):
     return path
 
 
+# What compute-sanitizer prints about kernels with mbarriers, and about others.
+RING = """========= Barrier error detected. Missing wait.
+=========     at rondo::ptx::mbarrier_arrive(unsigned long *)+0x1a0 in mbarrier.cuh:50
+=========     by thread (0,0,0) in block (1,0,0)
+=========         Device Frame: void conv2d_wgmma_kernel<float>(Parameters)+0x20 in conv2d_wgmma.cuh:150
+=========     Saved host backtrace up to driver entry point at kernel launch time
+=========         Host Frame: main in gemm_test.cpp:12 [0x1234]
+=========
+========= Barrier error detected. Missing wait.
+=========     at rondo::ptx::mbarrier_arrive(unsigned long *)+0x1a0 in mbarrier.cuh:50
+=========     by thread (32,0,0) in block (7,0,0)
+=========         Device Frame: void conv2d_wgmma_kernel<float>(Parameters)+0x20 in conv2d_wgmma.cuh:150
+=========
+========= Error: Race reported between Write access at void gemm_tc_07_persistent_kernel<Tile>(T1)+0x70
+=========     and Read access at void gemm_tc_07_persistent_kernel<Tile>(T1)+0x130 [1024 hazards]
+=========
+"""
+PLAIN = """========= Invalid __shared__ read of size 4 bytes
+=========     at max_pool_kernel(Parameters)+0x30 in max_pool.cu:50
+=========     by thread (0,0,0) in block (0,0,0)
+"""
+
+
+class SanitizerTest(unittest.TestCase):
+    def test_reports_are_read_once_without_the_frames_of_the_host(self):
+        text = ("[ RUN      ] A.B\n========= COMPUTE-SANITIZER\n" + RING + "[       OK ] A.B (3 ms)\n" + PLAIN
+                + "========= RACECHECK SUMMARY: 3 hazards displayed (3 errors, 0 warnings)\n"
+                + "=========     and what is no part of a report\n")
+        reports = sanitizer.read_reports(text)
+        self.assertEqual([one["times"] for one in reports], [2, 1, 1])
+        self.assertEqual(reports[0]["text"].splitlines(),
+                         ["Barrier error detected. Missing wait.",
+                          "    at rondo::ptx::mbarrier_arrive(unsigned long *)+0x1a0 in mbarrier.cuh:50",
+                          "    by thread (0,0,0) in block (1,0,0)",
+                          "        Device Frame: void conv2d_wgmma_kernel<float>(Parameters)+0x20 in "
+                          "conv2d_wgmma.cuh:150"])
+        self.assertEqual(reports[2]["text"].count("\n"), 2)
+
+    def test_a_program_without_reports(self):
+        self.assertEqual(sanitizer.read_reports("========= COMPUTE-SANITIZER\n[==========] 1 test ran\n"
+                                                "========= ERROR SUMMARY: 0 errors\n"), [])
+
+    def test_kernels_with_mbarriers_are_found_in_the_sources(self):
+        names = sanitizer.names_of_mbarrier_kernels()
+        for name in ("gemm_tc_06_warp_specialized_kernel", "gemm_tc_07_persistent_tf32x3_kernel",
+                     "gemm_tc_08_clusters_kernel", "gemm_tc_09_stream_k_kernel", "conv2d_wgmma_kernel",
+                     "filter_gradient_wgmma_kernel", "warp_specialized.cuh", "mbarrier.cuh"):
+            self.assertIn(name, names)
+        for name in ("max_pool_kernel", "conv2d_kernel.cuh", "gemm_pipelined.cuh", "epilogue.cuh",
+                     "gemm_tc_03_ldmatrix.cu", "cp_async.cuh"):
+            self.assertNotIn(name, names)
+
+    def test_only_the_checkers_of_barriers_are_known_to_err(self):
+        ring = sanitizer.read_reports(RING)[0]
+        self.assertEqual([sanitizer.is_known(checker, ring) for checker in checks.CHECKERS],
+                         [False, True, True])
+
+
 class ChecksTest(InTemporaryFolder):
     """Tests and checkers of a build for GPUs, with fake test programs and a fake compute-sanitizer."""
 
@@ -209,12 +267,15 @@ class ChecksTest(InTemporaryFolder):
         self.programs = []
         tool = self.folder / "bin/compute-sanitizer"
         tool.parent.mkdir()
-        # Reports errors in each program, except that synccheck hangs.
+        # Reports errors in each program: those of a file beside the program, if there is one. synccheck hangs
+        # in a program without such files.
         tool.write_text("#!/bin/sh\n"
                         f"echo \"$@\" >> {self.folder}/calls\n"
-                        "case \"$*\" in *synccheck*) sleep 600 ;; esac\n"
+                        "checker=$2\n"
                         "while [ \"${1#/}\" = \"$1\" ]; do shift; done\n"
-                        "\"$@\"; echo '========= ERROR SUMMARY: 3 errors'; exit 99\n")
+                        "[ $checker != synccheck ] || [ -e $1.memcheck ] || sleep 600\n"
+                        "\"$@\"; test -e $1.$checker && cat $1.$checker\n"
+                        "echo '========= ERROR SUMMARY: 3 errors'; exit 99\n")
         tool.chmod(0o755)
         path = os.environ["PATH"]
         os.environ["PATH"] = f"{tool.parent}:{path}"
@@ -262,6 +323,36 @@ class ChecksTest(InTemporaryFolder):
         self.assertEqual(["--report-api-errors no" in call for call in calls],
                          ["memcheck" in call for call in calls])
         self.assertEqual({call.split()[1] for call in calls}, {"memcheck", "racecheck", "synccheck"})
+
+    def test_reports_of_kernels_with_mbarriers_are_no_failures_of_racecheck_and_synccheck(self):
+        for program, of in (("ring_test", RING), ("plain_test", PLAIN), ("both_test", RING + PLAIN)):
+            self.add(program, "kernels", A="passes")
+            for checker in checks.CHECKERS:
+                (self.build / f"tests/{program}.{checker}").write_text(of)
+        self.add("failing_test", "kernels", A="fails")
+        for checker in checks.CHECKERS:
+            (self.build / f"tests/failing_test.{checker}").write_text(RING)
+        report = self.report()
+        states = {step["name"]: (step["state"], step["note"]) for step in self.runner.steps}
+        for checker in checks.CHECKERS:
+            for program in ("plain_test", "both_test", "failing_test"):
+                self.assertEqual(states[f"{checker} {program}"][0], "failed")
+            self.assertIn("reports: 1, the first: Invalid __shared__ read", states[f"{checker} plain_test"][1])
+        self.assertEqual(states["memcheck ring_test"][0], "failed")
+        for checker in ("racecheck", "synccheck"):
+            self.assertEqual(states[f"{checker} ring_test"],
+                             ("reported", "reports of kernels with mbarriers, to be read: 2"))
+            self.assertEqual([(one["known"], one["times"]) for one in
+                              report["sanitizer"][f"{checker} both_test"]["reports"]],
+                             [(True, 2), (True, 1), (False, 1)])
+        text = markdown.sanitizer(report)
+        plain, known = text.split("### Reports of kernels with mbarriers")
+        self.assertIn("Invalid __shared__ read", plain)
+        for of, line in ((known, "Race reported between Write access at void gemm_tc_07_persistent_kernel"),
+                         (known, "Barrier error detected. Missing wait."),
+                         (known, "racecheck ring_test, racecheck both_test, "),
+                         (plain, "| racecheck both_test | 1 |  | 0 |  | 1 | 2 |")):
+            self.assertIn(line, of)
 
     def test_everything_ends_within_the_time(self):
         for number in range(12):

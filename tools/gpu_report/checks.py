@@ -5,12 +5,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import gtest, machine
+from . import gtest, machine, sanitizer
 
 CHECKERS = ("memcheck", "racecheck", "synccheck")
 # A checker makes kernels ten to a hundred times slower, so tests that take longer than this without it are
 # left out.
 MOST_SECONDS = {"memcheck": 2.0, "racecheck": 0.5, "synccheck": 0.5}
+ERRORS_FOUND = 99  # a checker's exit code
+MOST_REPORTS = 10_000
 CONTEXT_GIB = 2  # GPU memory for each program that runs in parallel with others
 
 
@@ -91,15 +93,37 @@ class Checks:
                 return name, left_out, outcome
 
             for name, left_out, outcome in self.side_by_side(run, wanted):
+                failed = outcome.names("FAILED", "CRASHED", "HUNG", "STOPPED")
                 report["sanitizer"][f"{checker} {name}"] = {
                     "tests": len(outcome.tests), "left_out": left_out, "complete": outcome.complete,
-                    "failed": outcome.names("FAILED", "CRASHED", "HUNG", "STOPPED")}
+                    "failed": failed, "reports": self.judge(checker, outcome, failed)}
+
+    def judge(self, checker, outcome, failed):
+        """The reports of a checker. They fail a step, unless all are of a known kind: then its state is
+        "reported"."""
+        logs = [self.runner.log_of(step["name"]).read_text(errors="replace") for step in outcome.steps]
+        reports = sanitizer.read_reports("\n".join(logs))
+        for one in reports:
+            one["known"] = sanitizer.is_known(checker, one)
+        unknown = [one["text"].splitlines()[0] for one in reports if not one["known"]]
+        if unknown:
+            last = outcome.steps[-1]
+            last["state"] = "failed" if last["state"] == "passed" else last["state"]
+            self.runner.explain(last, f"{last['note']}; reports: {len(unknown)}, the first: {unknown[0][:200]}")
+        elif reports and not failed and outcome.complete:
+            for step in outcome.steps:
+                if step["exit_code"] in (0, ERRORS_FOUND):
+                    step["state"] = "reported"
+                    self.runner.explain(step, f"reports of kernels with mbarriers, to be read: {len(reports)}")
+        return reports
 
     @staticmethod
     def command(tool, checker):
-        command = [tool, "--tool", checker, "--error-exitcode", "99"]
-        # Tests cause API errors on purpose.
-        return command + (["--report-api-errors", "no"] if checker == "memcheck" else [])
+        command = [tool, "--tool", checker, "--error-exitcode", ERRORS_FOUND]
+        if checker == "memcheck":
+            return [*command, "--report-api-errors", "no"]  # tests cause API errors on purpose
+        # Many of the known kind must not hide others.
+        return [*command, "--print-limit", MOST_REPORTS, "--show-backtrace", "device"]
 
     def silence(self):
         """Seconds without output after which a test counts as hung."""

@@ -27,10 +27,11 @@ def list_programs(build):
 class Outcome:
     """The results of a program's tests: {test: (outcome, seconds)}. The outcome is OK, FAILED or SKIPPED; for
     the test in which the program ended it is CRASHED, HUNG (no output for long) or STOPPED (the time was up).
-    `complete`: all tests have run."""
+    `complete`: all tests have run. `steps`: one for each start of the program."""
 
     def __init__(self):
         self.tests = {}
+        self.steps = []
         self.complete = False
 
     def names(self, *outcomes):
@@ -51,6 +52,7 @@ def run_program(runner, step_name, command, limit, silence, left_out=(), cwd=Non
         step = runner.step(name, arguments, deadline - time.monotonic(), silence=silence, cwd=cwd)
         if step["exit_code"] is None:  # not started
             break
+        outcome.steps.append(step)
         log = runner.log_of(name).read_text(errors="replace")
         ended, running = read_log(log)
         outcome.tests.update(read_json(results) if results and results.exists() else ended)

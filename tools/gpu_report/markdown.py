@@ -1,6 +1,7 @@
 """The report as Markdown."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench/frameworks"))
@@ -83,10 +84,34 @@ def tests(report):
 
 def sanitizer(report):
     rows = [[name, run["tests"], ", ".join(run["failed"]), len(run["left_out"]),
-             "" if run["complete"] else "not all"]
+             "" if run["complete"] else "not all",
+             sum(not one["known"] for one in run["reports"]) or "",
+             sum(one["known"] for one in run["reports"]) or ""]
             for name, run in (report["sanitizer"] or {}).items()]
-    return "## compute-sanitizer\n\n" + table(
-        ["checker and program", "tests", "failed", "left out as slow", ""], rows) if rows else ""
+    if not rows:
+        return ""
+    text = "## compute-sanitizer\n\n" + table(
+        ["checker and program", "tests", "failed", "left out as slow", "", "reports",
+         "of kernels with mbarriers"], rows)
+    text += reports_of(report, False, "### Reports\n\n")
+    return text + reports_of(report, True, "### Reports of kernels with mbarriers\n\n" + ABOUT_KNOWN)
+
+
+ABOUT_KNOWN = ("racecheck and synccheck are known to report correct kernels of this kind "
+               "(https://github.com/NVIDIA/cutlass/issues/2626). They are no failures, but each is to be "
+               "read.\n\n")
+
+
+def reports_of(report, known, heading):
+    """The text of each report once, with the programs that have it."""
+    programs, times = {}, Counter()
+    for name, run in report["sanitizer"].items():
+        for one in run["reports"]:
+            if one["known"] == known:
+                programs.setdefault(one["text"], []).append(name)
+                times[one["text"]] += one["times"]
+    return "".join([heading] + [f"{', '.join(names)}, {times[text]} times:\n\n```\n{text}\n```\n\n"
+                                for text, names in programs.items()]) if programs else ""
 
 
 def networks(report):
