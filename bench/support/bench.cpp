@@ -94,6 +94,38 @@ std::vector<double> hot_samples(benchmark::State& state, cudaStream_t stream,
   return samples;
 }
 
+struct InTurns {
+  std::vector<double> peer, own;
+};
+InTurns samples_in_turns(benchmark::State& state, cudaStream_t stream, const EnqueueFunction& peer,
+                         const EnqueueFunction& own) {
+  HotRow peer_row(stream, peer), own_row(stream, own);
+  InTurns samples;
+  for (auto _ : state) {
+    samples.peer.push_back(peer_row.seconds());
+    samples.own.push_back(own_row.seconds());
+    state.SetIterationTime(samples.own.back());
+  }
+  return samples;
+}
+
+// The counters that depend on the time of a call and on its bound.
+void report(benchmark::State& state, const Work& work, const Bound& bound, double seconds) {
+  state.counters["median"] = seconds;
+  if (work.flops > 0) state.counters["FLOP/s"] = work.flops / seconds;
+  if (work.bytes > 0) state.counters["B/s"] = work.bytes / seconds;
+  if (bound.seconds > 0) {
+    state.counters["share"] = bound.seconds / seconds;
+    state.SetLabel("of " + bound.name);
+  }
+}
+
+// Calls once: loads the kernels, and detects errors before the timing.
+void warm_up(cudaStream_t stream, const EnqueueFunction& enqueue) {
+  throw_if_error(enqueue(stream));
+  RONDO_CUDA_THROW(cudaStreamSynchronize(stream));
+}
+
 }  // namespace
 
 void run_once(const EnqueueFunction& enqueue) {
@@ -143,8 +175,7 @@ void time_device_work(benchmark::State& state, Cache cache, const Work& work, co
   Stream stream;
   std::vector<double> samples;
   try {
-    throw_if_error(enqueue(stream));  // loads the kernels, and detects errors before the timing
-    stream.synchronize();
+    warm_up(stream, enqueue);
     samples =
         cache == Cache::cold ? cold_samples(state, stream, enqueue) : hot_samples(state, stream, enqueue);
   } catch (const Error& error) {
@@ -152,21 +183,25 @@ void time_device_work(benchmark::State& state, Cache cache, const Work& work, co
     return;
   }
   if (samples.empty()) return;
-  const double seconds = median(std::move(samples));
-  state.counters["median"] = seconds;
-  if (work.flops > 0) state.counters["FLOP/s"] = work.flops / seconds;
-  if (work.bytes > 0) state.counters["B/s"] = work.bytes / seconds;
-  if (bound.seconds > 0) {
-    state.counters["share"] = bound.seconds / seconds;
-    state.SetLabel("of " + bound.name);
-  }
+  report(state, work, bound, median(std::move(samples)));
 }
 
-double hot_seconds_of(cudaStream_t stream, const EnqueueFunction& enqueue) {
-  HotRow row(stream, enqueue);
-  std::vector<double> samples(7);
-  for (double& sample : samples) sample = row.seconds();
-  return median(std::move(samples));
+void time_beside(benchmark::State& state, const Work& work, const Peer& peer,
+                 const EnqueueFunction& enqueue) {
+  Stream stream;
+  InTurns samples;
+  try {
+    warm_up(stream, peer.enqueue);
+    warm_up(stream, enqueue);
+    samples = samples_in_turns(state, stream, peer.enqueue, enqueue);
+  } catch (const Error& error) {
+    state.SkipWithError(error.what());
+    return;
+  }
+  if (samples.own.empty()) return;
+  const double of_peer = median(std::move(samples.peer));
+  state.counters["peer"] = of_peer;
+  report(state, work, {of_peer, peer.name}, median(std::move(samples.own)));
 }
 
 void add_benchmark(const std::string& name, const std::function<void(benchmark::State&)>& body) {

@@ -55,9 +55,20 @@ using EnqueueFunction = std::function<Status(cudaStream_t)>;
 // If `enqueue` returns an error, the benchmark fails.
 void time_device_work(benchmark::State& state, Cache cache, const Work& work, const EnqueueFunction& enqueue);
 
-// The same for a bound of another kind: latency, a wire, a vendor's library.
+// The same for a bound of another kind: latency, a wire.
 void time_device_work(benchmark::State& state, Cache cache, const Work& work, const Bound& bound,
                       const EnqueueFunction& enqueue);
+
+// Another library, that computes the same.
+struct Peer {
+  std::string name;  // "cuBLAS tf32"
+  EnqueueFunction enqueue;
+};
+// Hot calls beside a peer's. A row of the peer's calls and one of `enqueue` are timed in turns: equally often,
+// and with the same clocks and temperature. Reports as time_device_work(), and
+//   peer        seconds of the peer's call, the median over the iterations
+//   share       peer / median
+void time_beside(benchmark::State& state, const Work& work, const Peer& peer, const EnqueueFunction& enqueue);
 
 // Registers benchmarks once the device is known, so that unsupported ones can be left out. Returns true.
 bool register_on_device(std::function<void()> f);
@@ -89,7 +100,5 @@ Buffer<T> normal_buffer(int64_t count, uint64_t seed) {
 void run_once(const EnqueueFunction& enqueue);
 // Seconds between two events, one before and one after the work of `enqueue`. Waits for the work.
 double seconds_of(cudaStream_t stream, const std::function<void(cudaStream_t)>& enqueue);
-// Seconds of a hot call, as time_device_work() measures it; used for peers.
-double hot_seconds_of(cudaStream_t stream, const EnqueueFunction& enqueue);
 
 }  // namespace rondo::bench

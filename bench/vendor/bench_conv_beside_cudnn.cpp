@@ -1,13 +1,14 @@
 // The convolutions of LeNet and of ResNet-18 (for 28 x 28 images), layer by layer, compared with cuDNN in the
 // same type and arithmetic: the same shapes, N(0, 1) data, in the same process. cuDNN may choose layout and
-// algorithm; Rondo uses NHWC. The share of Rondo is relative to cuDNN, timed immediately before it; of
-// Math::tf32x3, which has the accuracy of fp32, relative to strict fp32. In 16-bit types Rondo's filter
-// gradient is float, as training needs it, and cuDNN's has 16 bits.
+// algorithm; Rondo uses NHWC. The share of Rondo is relative to cuDNN, timed in turns with it; of Math::tf32x3,
+// which has the accuracy of fp32, relative to strict fp32. In 16-bit types Rondo's filter gradient is float, as
+// training needs it, and cuDNN's has 16 bits.
 
 #include <rondo/bench/ladder/convolution.h>
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/vendor/conv_layers.h>
 #include <rondo/bench/vendor/cudnn_conv.h>
+#include <rondo/bench/vendor/loaded_library.h>
 #include <rondo/kernels/runtime/platform.h>
 
 #include <cstdlib>
@@ -75,15 +76,12 @@ template <class T>
 void by_rondo(benchmark::State& state, const ConvLayer& layer, ConvOp op, const Arithmetic& arithmetic) {
   Convolution<T> ours(layer, arithmetic.algorithm, arithmetic.math);
   CudnnConv& of_cudnn = cudnn(layer, op, arithmetic.peer);
-  Stream stream;
-  const auto peer = [&](cudaStream_t on) {
-    return of_cudnn.run(ours.x.data(), ours.y.data(), ours.filter.data(), on);
-  };
-  const Bound bound = {hot_seconds_of(stream, peer), concat("cuDNN ", name_of(arithmetic.peer))};
   if (!ours.is_right(op, rounding_of(arithmetic.peer)))
     return state.SkipWithError("the convolution is wrong");
-  time_device_work(state, Cache::hot, ours.work(layer), bound,
-                   [&](cudaStream_t on) { return ours.run(op, on); });
+  const Peer peer = {concat("cuDNN ", name_of(arithmetic.peer)), [&](cudaStream_t on) {
+                       return of_cudnn.run(ours.x.data(), ours.y.data(), ours.filter.data(), on);
+                     }};
+  time_beside(state, ours.work(layer), peer, [&](cudaStream_t on) { return ours.run(op, on); });
 }
 
 template <class T>
@@ -102,6 +100,7 @@ void add_cudnn(const std::string& tail, const ConvLayer& layer, ConvOp op, ConvM
 const bool kRegistered = register_on_device([] {
   unsetenv("NVIDIA_TF32_OVERRIDE");  // it replaces the arithmetic that a row names
   benchmark::AddCustomContext("cudnn_version", concat(cudnnGetVersion()));
+  benchmark::AddCustomContext("cudnn_library", loaded_library("cudnnGetVersion"));
   const bool has_tf32 = check_math("", Math::tf32).ok(),
              has_bf16 = check_factor_type("", DType::bfloat16).ok(),
              has_fp16 = check_factor_type("", DType::float16).ok();

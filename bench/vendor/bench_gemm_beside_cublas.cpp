@@ -1,12 +1,13 @@
 // The rungs of both GEMM ladders compared with cuBLAS in the same type and arithmetic: the same shapes, the
-// same N(0, 1) data, in the same process. The share of a rung is relative to cuBLAS, timed immediately before
-// it. Math::tf32x3 has the accuracy of fp32, and is compared with cuBLAS in fp32.
+// same N(0, 1) data, in the same process. The share of a rung is relative to cuBLAS, timed in turns with it.
+// Math::tf32x3 has the accuracy of fp32, and is compared with cuBLAS in fp32.
 
 #include <cublas_v2.h>
 
 #include <rondo/bench/ladder/product.h>
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/vendor/column_major_gemm.h>
+#include <rondo/bench/vendor/loaded_library.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/runtime/platform.h>
 
@@ -152,14 +153,13 @@ void by_cublas(benchmark::State& state, const ProductShape& shape, Math math) {
 template <class T>
 void by_rung(benchmark::State& state, const ProductShape& shape, Math math, TensorRung::Run<T> rung) {
   Product<T>& product = product_of<T>(shape);
-  Stream stream;
-  const Bound peer = {hot_seconds_of(stream, [&](cudaStream_t s) { return cublas().run(product, math, s); }),
-                      concat("cuBLAS ", name_of_peer<T>(math))};
   product.c.fill_bytes(0xff);  // NaN
   const auto work = [&](cudaStream_t s) { return product.run(rung, math, s); };
   run_once(work);
   if (!product.is_right(math)) return state.SkipWithError("the product is wrong");
-  time_device_work(state, Cache::hot, {.flops = product.work().flops}, peer, work);
+  const Peer peer = {concat("cuBLAS ", name_of_peer<T>(math)),
+                     [&](cudaStream_t s) { return cublas().run(product, math, s); }};
+  time_beside(state, {.flops = product.work().flops}, peer, work);
 }
 
 // For the largest shapes the first rungs take seconds and give no new information.
@@ -213,6 +213,7 @@ void add_rungs(const ProductShape& shape) {
 // gemm() comes first, in case there is no time for all: the rungs of the ladders take most of it.
 const bool kRegistered = register_on_device([] {
   benchmark::AddCustomContext("cublas_version", concat(cublas().version()));
+  benchmark::AddCustomContext("cublas_library", loaded_library("cublasGemmEx"));
   for (const ProductShape& shape : shapes()) add_products(shape);
   for (const ProductShape& shape : shapes()) add_rungs(shape);
 });

@@ -5,7 +5,10 @@
 #include <rondo/bench/support/row.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <string>
+#include <thread>
 
 namespace rondo::bench {
 namespace {
@@ -120,6 +123,57 @@ TEST(Row, RefusesCallsBesideItsStream) {
                    stream, [](cudaStream_t) { return Status(); }, 3),
                Error);
   run(empty_kernel);
+}
+
+// A call that takes `milliseconds` on the device, and appends `mark` to the calls.
+struct Call {
+  std::string* calls;
+  char mark;
+  int milliseconds;
+};
+EnqueueFunction enqueue_of(Call& call) {
+  return [&call](cudaStream_t stream) {
+    const auto run = [](void* data) {
+      const Call& done = *static_cast<Call*>(data);
+      std::this_thread::sleep_for(std::chrono::milliseconds(done.milliseconds));
+      done.calls->push_back(done.mark);
+    };
+    return from_cuda(cudaLaunchHostFunc(stream, run, &call), "a call");
+  };
+}
+
+TEST(TimeBeside, TimesThePeerAsOftenAndInTurns) {
+  constexpr int kTimes = 5;
+  std::string calls;
+  // Longer than a row, so that each row is one call.
+  Call peer = {&calls, 'p', 8}, own = {&calls, 'o', 2};
+  double share = 0, of_peer = 0, median = 0;
+  // Google Benchmark reads its flags before it runs.
+  benchmark::ClearRegisteredBenchmarks();
+  benchmark::RegisterBenchmark("beside",
+                               [&](benchmark::State& state) {
+                                 calls.clear();
+                                 time_beside(state, {}, {"peer", enqueue_of(peer)}, enqueue_of(own));
+                                 share = state.counters["share"];
+                                 of_peer = state.counters["peer"];
+                                 median = state.counters["median"];
+                               })
+      ->UseManualTime()
+      ->Iterations(kTimes);
+  class Silent : public benchmark::BenchmarkReporter {
+    bool ReportContext(const Context&) override { return true; }
+    void ReportRuns(const std::vector<Run>& runs) override {
+      for (const Run& run : runs) EXPECT_EQ(run.report_label, "of peer");
+    }
+  } silent;
+  benchmark::RunSpecifiedBenchmarks(&silent);
+  std::string expected;
+  for (int i = 0; i < kTimes; ++i) expected += "po";
+  ASSERT_GE(calls.size(), expected.size());
+  EXPECT_EQ(calls.substr(calls.size() - expected.size()), expected) << calls;
+  EXPECT_GE(of_peer, 8e-3);
+  EXPECT_GE(median, 2e-3);
+  EXPECT_DOUBLE_EQ(share, of_peer / median);
 }
 
 TEST(Bound, IsTheLargerOfArithmeticAndTraffic) {

@@ -337,7 +337,8 @@ class ChecksTest(InTemporaryFolder):
         for checker in checks.CHECKERS:
             for program in ("plain_test", "both_test", "failing_test"):
                 self.assertEqual(states[f"{checker} {program}"][0], "failed")
-            self.assertIn("reports: 1, the first: Invalid __shared__ read", states[f"{checker} plain_test"][1])
+            self.assertIn("reports: 1, the first: Invalid __shared__ read",
+                          states[f"{checker} plain_test"][1])
         self.assertEqual(states["memcheck ring_test"][0], "failed")
         for checker in ("racecheck", "synccheck"):
             self.assertEqual(states[f"{checker} ring_test"],
@@ -392,6 +393,11 @@ class FilesTest(InTemporaryFolder):
         self.assertEqual(markdown.quantity(1.234e12, "FLOP/s"), "1.23 TFLOP/s")
         self.assertEqual(markdown.quantity(12.5e-6, "s"), "12.5 µs")
         self.assertEqual(markdown.quantity(0, "s"), "0 s")
+
+
+    def test_the_vendors_libraries_are_named(self):
+        self.assertEqual(markdown.libraries({"cudnn_library": "/site/libcudnn.so.9", "cudnn_version": "91301",
+                                             "commit": "abc"}), "cudnn 91301: /site/libcudnn.so.9\n\n")
 
 
 def benchmark(name, share=None, **more):

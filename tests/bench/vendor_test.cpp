@@ -5,6 +5,7 @@
 
 #include <rondo/bench/vendor/column_major_gemm.h>
 #include <rondo/bench/vendor/conv_layers.h>
+#include <rondo/bench/vendor/loaded_library.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 
@@ -106,6 +107,11 @@ TEST(ColumnMajorGemm, TheBenchmarkAcceptsOnlyThisProduct) {
     product.c.fill_bytes(0xff);  // NaN
     EXPECT_FALSE(product.is_right(Math::fp32));
   }
+}
+
+TEST(LoadedLibrary, IsTheFileWithTheFunction) {
+  EXPECT_NE(loaded_library("getpid").find("libc"), std::string::npos) << loaded_library("getpid");
+  EXPECT_EQ(loaded_library("rondo_no_such_function"), "linked into the program");
 }
 
 // ---- The check of a convolution ----

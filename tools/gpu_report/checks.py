@@ -109,12 +109,14 @@ class Checks:
         if unknown:
             last = outcome.steps[-1]
             last["state"] = "failed" if last["state"] == "passed" else last["state"]
-            self.runner.explain(last, f"{last['note']}; reports: {len(unknown)}, the first: {unknown[0][:200]}")
+            self.runner.explain(last, f"{last['note']}; reports: {len(unknown)}, "
+                                      f"the first: {unknown[0][:200]}")
         elif reports and not failed and outcome.complete:
             for step in outcome.steps:
                 if step["exit_code"] in (0, ERRORS_FOUND):
                     step["state"] = "reported"
-                    self.runner.explain(step, f"reports of kernels with mbarriers, to be read: {len(reports)}")
+                    self.runner.explain(step, "reports of kernels with mbarriers, to be read: "
+                                              f"{len(reports)}")
         return reports
 
     @staticmethod

@@ -152,6 +152,12 @@ def convolutions(report):
     return "## Convolutions beside cuDNN\n\n" + text + table(header, rows) if rows else ""
 
 
+def libraries(context):
+    """The versions and files of the vendor's libraries."""
+    names = [key.removesuffix("_library") for key in context if key.endswith("_library")]
+    return "".join(f"{name} {context[f'{name}_version']}: {context[f'{name}_library']}\n\n" for name in names)
+
+
 def benchmarks(report):
     text = ""
     for program, results in report["benchmarks"].items():
@@ -170,7 +176,7 @@ def benchmarks(report):
             rows.append([entry["name"].replace("/manual_time", ""), quantity(seconds, "s"), rates,
                          share + entry.get("label", "")])
         if rows:
-            text += f"### {program}\n\n" + table(["benchmark", "time", "rate", "share of bound"], rows)
+            text += f"### {program}\n\n" + libraries(results["context"]) + table(["benchmark", "time", "rate", "share of bound"], rows)
     return "## Benchmarks\n\n" + text if text else ""
 
 
