@@ -231,6 +231,15 @@ TEST(Arguments, EveryOptionOfATrainingWorksOrIsRefusedWithTheReason) {
   }
 }
 
+TEST(Arguments, OptionsOfARunAreRefusedWithAPlan) {
+  for (const std::string option : {"--blocks 3", "--lines", "--draw gemm.cu:23", "--draw-svg d.svg", "--warm",
+                                   "--compiled c.json", "--json j.json", "--svg s.svg", "--variant all"}) {
+    const std::string name = option.substr(0, option.find(' '));
+    expect_refused("profile gemm --plan " + option, {name, "--plan", "excludes"});
+  }
+  EXPECT_TRUE(parse("profile gemm --plan --gpu all --m 8 --transpose-a --math tf32").profile.plan);
+}
+
 TEST(Arguments, HelpAndVersion) {
   for (const char* words : {"", "--help", "-h"}) {
     const CommandLine line = parse(words);

@@ -20,23 +20,25 @@ void add_size(const Command& command, const std::string& option, const std::stri
   add_integer(command, option, "N", concat(what, " [", to, "]"), to, low, high);
 }
 
-// The options of every kind of work.
-void add_common(const Command& command, ProfileArguments& to) {
+// The options of every kind of work. Returns those that need a run of the kernels.
+std::vector<Option> add_common(const Command& command, ProfileArguments& to) {
   command.add("--gpu", "NAME", "GPU of the forecast, and whose tiles are chosen [h100]",
               [&](const std::string& s) { to.gpu = s; });
-  add_integer(command, "--blocks", "N",
+  return {add_integer(
+              command, "--blocks", "N",
               "Run and observe at most N blocks of each launch, and scale the counts; 0: all [0; train: 4]",
-              to.blocks, 0, kMostElements);
-  command.add_flag("--lines", to.lines, "Show the worst source lines, with what to do about them");
-  command.add("--draw", "FILE:LINE",
+              to.blocks, 0, kMostElements),
+          command.add_flag("--lines", to.lines, "Show the worst source lines, with what to do about them"),
+          command.add(
+              "--draw", "FILE:LINE",
               "Draw the lanes of the worst requests of a line of --lines: the banks or sectors they access",
-              [&](const std::string& s) { to.draw = read_line("--draw", s); });
-  add_path(command, "--draw-svg", "FILE.svg", "Also write this drawing as a picture", to.draw_svg);
-  command.add_flag("--warm", to.warm, "Assume that data that fits in the L2 cache is there already");
-  add_path(command, "--compiled", "FILE.json", "Registers by kernel, as written by tools/sass-report",
-           to.compiled);
-  add_path(command, "--json", "FILE.json", "Also write all counts", to.json);
-  add_path(command, "--svg", "FILE.svg", "Also draw the roofline", to.svg);
+              [&](const std::string& s) { to.draw = read_line("--draw", s); }),
+          add_path(command, "--draw-svg", "FILE.svg", "Also write this drawing as a picture", to.draw_svg),
+          command.add_flag("--warm", to.warm, "Assume that data that fits in the L2 cache is there already"),
+          add_path(command, "--compiled", "FILE.json", "Registers by kernel, as written by tools/sass-report",
+                   to.compiled),
+          add_path(command, "--json", "FILE.json", "Also write all counts", to.json),
+          add_path(command, "--svg", "FILE.svg", "Also draw the roofline", to.svg)};
 }
 
 void add_math(const Command& command, ProfileArguments& to) {
@@ -65,10 +67,11 @@ Command add_profile(const Command& app, ProfileArguments& to) {
   const Command profile = app.add_command(
       "profile",
       "Count memory accesses of kernels, and compute a lower bound of their time on a GPU (preset observe)");
+  std::vector<Option> runs;  // the options of the command added last that need a run
   const auto add = [&](const char* name, const char* help, ProfiledWork work) {
     const Command command = profile.add_command(name, help);
     command.when_parsed([&to, work] { to.work = work; });
-    add_common(command, to);
+    runs = add_common(command, to);
     return command;
   };
 
@@ -78,14 +81,15 @@ Command add_profile(const Command& app, ProfileArguments& to) {
   add_size(gemm, "--k", "Products per result", to.k);
   gemm.add_flag("--transpose-a", to.transpose_a, "Read A transposed");
   gemm.add_flag("--transpose-b", to.transpose_b, "Read B transposed");
-  gemm.add("--variant", "ID", "A rung of the ladder such as 03_shared_tiles, or all [gemm]",
-           [&](const std::string& s) { to.variant = s; });
+  runs.push_back(gemm.add("--variant", "ID", "A rung of the ladder such as 03_shared_tiles, or all [gemm]",
+                          [&](const std::string& s) { to.variant = s; }));
   add_math(gemm, to);
   add_type(gemm, "Type of the matrices: float32, bfloat16 or float16 [float32]", to);
-  gemm.add_flag(
+  const Option plan = gemm.add_flag(
       "--plan", to.plan,
       "Only show the kernel, tile and parts of k that gemm() chooses for --gpu NAME, or for --gpu all; "
       "in every build");
+  for (const Option& option : runs) plan.excludes(option);
 
   const Command conv = add("conv", "A convolution and its gradients", ProfiledWork::conv);
   add_image(conv, to);
