@@ -43,7 +43,8 @@ expect(OFF ON KNOWN GNU 12.2.0 13.0.88 g++-13)
 expect(OFF OFF KNOWN GNU 13.1.0 12.8.93 g++-13)
 
 # expect_architectures(LIST nvcc-knows...): one binary for each supported architecture of nvcc, and PTX of the
-# newest.
+# newest and of those before a gap. Every GPU from the first binary on has a binary or PTX, the integrated ones
+# (87, 110) included, on which the binary of another GPU does not run.
 include(${cmake_folder}/architectures.cmake)
 function(expect_architectures expected)
   string(REPLACE ";" " " known "${ARGN}")
@@ -54,10 +55,25 @@ function(expect_architectures expected)
     message(SEND_ERROR "nvcc with ${ARGN}: the architectures are ${CMAKE_CUDA_ARCHITECTURES}, "
       "must be ${expected}")
   endif()
+  list(GET CMAKE_CUDA_ARCHITECTURES 0 first)
+  string(REPLACE "-real" "" first ${first})
+  foreach(gpu 75 80 86 87 88 89 90 100 101 103 110 120 121 130)
+    set(reached OFF)
+    foreach(architecture ${CMAKE_CUDA_ARCHITECTURES})
+      if(architecture STREQUAL "${gpu}-real" OR architecture MATCHES "^[0-9]+$" AND architecture LESS_EQUAL gpu)
+        set(reached ON)
+      endif()
+    endforeach()
+    if(NOT reached AND gpu GREATER_EQUAL first)
+      message(SEND_ERROR "nvcc with ${ARGN}: nothing runs on a GPU of compute capability ${gpu} / 10")
+    endif()
+  endforeach()
 endfunction()
-expect_architectures("75-real;80-real;86-real;89-real;90-real;100-real;120"
+expect_architectures("75-real;80;86-real;89-real;90-real;100;110-real;120"
   75 80 86 87 88 89 90 100 110 103 120 121)
-expect_architectures("75-real;80-real;86-real;89-real;90" 50 60 70 75 80 86 87 89 90)
+expect_architectures("75-real;80;86-real;89-real;90-real;100;120"  # CUDA 12.8
+  50 60 70 75 80 86 87 89 90 100 101 120)
+expect_architectures("75-real;80;86-real;89-real;90" 50 60 70 75 80 86 87 89 90)
 expect_architectures("90-real;100" 90 100 1200)
 
 # expect_sm90a(LIST GIVEN...): what the build compiles for when it is asked for GIVEN.

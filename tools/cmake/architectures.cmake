@@ -1,8 +1,12 @@
-# The default of CMAKE_CUDA_ARCHITECTURES: every architecture below that this nvcc supports. The binary for
-# the newest one also contains PTX, which the driver compiles for later GPUs.
+# The default of CMAKE_CUDA_ARCHITECTURES: every architecture below that this nvcc supports. The newest one, and
+# those of RONDO_PTX_ARCHITECTURES, are also there as PTX, which the driver compiles for GPUs without a binary:
+# later ones, and those of integrated systems (8.7; 11.0 with an nvcc that does not have it), on which CUDA does
+# not run the binaries of another GPU. The PTX takes no time to compile, because nvcc makes it on the way to the
+# binary.
 # -DCMAKE_CUDA_ARCHITECTURES=native builds only for the GPU of this machine, in a fraction of the time;
 # tools/train and tools/test do the same.
-set(RONDO_ARCHITECTURES 75 80 86 89 90 100 120)
+set(RONDO_ARCHITECTURES 75 80 86 89 90 100 110 120)
+set(RONDO_PTX_ARCHITECTURES 80 100)
 
 # Call after enable_language(CUDA), which determines the nvcc.
 macro(rondo_default_architectures)
@@ -10,7 +14,10 @@ macro(rondo_default_architectures)
   set(architectures "")
   foreach(architecture ${RONDO_ARCHITECTURES})
     if(offered MATCHES "compute_${architecture}(\n|$)")
-      list(APPEND architectures ${architecture}-real)
+      if(NOT architecture IN_LIST RONDO_PTX_ARCHITECTURES)
+        string(APPEND architecture -real)
+      endif()
+      list(APPEND architectures ${architecture})
     endif()
   endforeach()
   if(NOT architectures)
