@@ -28,11 +28,12 @@ class HostFaults : public HostTest {
 
   void SetUp() override {
     HostTest::SetUp();
-    fill();
+    fill_memory();
     testing::internal::CaptureStderr();  // the executor reports faults there
   }
   void TearDown() override {
     simt::fail_copy(0);
+    simt::refuse_copy(0);
     simt::set_staged_graph_copies(simt::StagedGraphCopies::work);
     for (int d = 0; d < 2; ++d) {
       simt::set_peer_access(d, 1 - d, PeerAccess::works);
@@ -42,7 +43,7 @@ class HostFaults : public HostTest {
     HostTest::TearDown();
   }
 
-  void fill() {
+  void fill_memory() {
     for (int d = 1; d >= 0; --d) {
       CUDA_OK(cudaSetDevice(d));
       memory_[d] = allocate<int>(kCount);
@@ -143,6 +144,35 @@ TEST_F(HostFaults, AFailureCanBeCancelled) {
   CUDA_OK(cudaDeviceSynchronize());
 }
 
+TEST_F(HostFaults, ARefusedCopyHasNoEffect) {
+  simt::refuse_copy(2);
+  CUDA_OK(send(0));
+  EXPECT_EQ(send(1), cudaErrorMemoryAllocation);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation);
+  CUDA_OK(send(2));
+  CUDA_OK(cudaDeviceSynchronize());
+  CUDA_OK(cudaSetDevice(1));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(read(memory_[1] + i), i == 1 ? 11 : i);
+}
+
+// cudaFree() waits for the device of the memory only, and these run on the other device.
+TEST_F(HostFaults, MemoryThatIsFreedTooEarlyIsAFault) {
+  for (const bool fill : {false, true}) {
+    simt::set_seed(1);  // nothing runs until the host waits
+    CUDA_OK(fill ? cudaMemsetAsync(memory_[1], 0, sizeof(int)) : send(0));
+    CUDA_OK(cudaSetDevice(1));
+    CUDA_OK(cudaFree(memory_[1]));
+    CUDA_OK(cudaSetDevice(0));
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+    EXPECT_EQ(simt::last_fault().message.find(fill ? "a fill: the memory at 0x" : "a copy: the memory at 0x"),
+              0u)
+        << simt::last_fault().message;
+    for (const int device : {0, 1}) reset(device);
+    simt::set_seed(std::nullopt);
+    fill_memory();
+  }
+}
+
 TEST_F(HostFaults, CopiesOfAGraphCountAtEveryLaunch) {
   const cudaStream_t stream = make_stream();
   cudaGraph_t graph = nullptr;
@@ -179,7 +209,7 @@ TEST_F(HostFaults, TheSameCopyFailsUnderEverySeed) {
     CUDA_OK(cudaStreamSynchronize(streams[0]));
     EXPECT_EQ(cudaStreamSynchronize(streams[1]), cudaErrorNvlinkUncorrectable);
     for (int d = 0; d < 2; ++d) reset(d);
-    fill();
+    fill_memory();
   }
 }
 

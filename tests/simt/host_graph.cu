@@ -355,6 +355,56 @@ TEST_F(HostGraph, EventsAddStreamsToACapture) {
   CUDA_OK(cudaEventDestroy(outside));
 }
 
+// Its operations take memory at the instantiation, and again at the upload or the first launch.
+TEST_F(HostGraph, TakesMemoryOfTheDevice) {
+  const auto free_bytes = [] {
+    size_t free = 0, total = 0;
+    EXPECT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
+    return free;
+  };
+  simt::set_graph_memory(1000);
+  begin();
+  for (int digit = 1; digit <= 2; ++digit) add_digit(stream_, out_, digit);
+  CUDA_OK(cudaEventRecord(event_, stream_));
+  const size_t before = free_bytes();
+  const size_t total = simt::settings().memory_bytes;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr, other = nullptr;
+  CUDA_OK(cudaStreamEndCapture(stream_, &graph));
+  for (const bool upload : {true, false}) {
+    CUDA_OK(cudaGraphInstantiate(&exec, graph));
+    EXPECT_EQ(free_bytes(), before - 2000);
+    if (upload) {
+      CUDA_OK(cudaGraphUpload(exec, stream_));
+      EXPECT_EQ(free_bytes(), before - 4000);
+    }
+    for (int i = 0; i < 2; ++i) CUDA_OK(cudaGraphLaunch(exec, stream_));
+    EXPECT_EQ(free_bytes(), before - 4000);
+    CUDA_OK(cudaGraphExecDestroy(exec));
+    EXPECT_EQ(free_bytes(), before);
+  }
+
+  const auto leave = [&](size_t bytes) { CUDA_OK(simt::set_memory_limit(0, total - before + bytes)); };
+  leave(1999);
+  CUDA_ERROR(cudaGraphInstantiate(&exec, graph), cudaErrorMemoryAllocation);
+  EXPECT_EQ(free_bytes(), 1999u);
+  leave(3999);
+  CUDA_OK(cudaGraphInstantiate(&exec, graph));
+  CUDA_ERROR(cudaGraphUpload(exec, stream_), cudaErrorMemoryAllocation);
+  CUDA_ERROR(cudaGraphLaunch(exec, stream_), cudaErrorMemoryAllocation);
+  EXPECT_EQ(free_bytes(), 1999u);
+  CUDA_ERROR(cudaGraphInstantiate(&other, graph), cudaErrorMemoryAllocation);
+  leave(4000);
+  CUDA_OK(cudaGraphLaunch(exec, stream_));
+  EXPECT_EQ(free_bytes(), 0u);
+  CUDA_OK(cudaStreamSynchronize(stream_));
+  EXPECT_EQ(read(out_), 1212121212);  // five launches
+  CUDA_OK(cudaGraphExecDestroy(exec));
+  CUDA_OK(cudaGraphDestroy(graph));
+  CUDA_OK(simt::set_memory_limit(0, total));
+  simt::set_graph_memory(0);
+}
+
 TEST_F(HostGraph, RefusesBadCalls) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;

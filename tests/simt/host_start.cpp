@@ -226,26 +226,29 @@ TEST_F(StartDeathTest, ABlockedHostFunctionTakesNoWorker) {
 }
 
 TEST_F(StartDeathTest, RefusesAGpu) {
-  for (const std::string name : {"v100", "T4", "t4 ", " ", "7.5", "75"})
+  for (const std::string name : {"v100", "T4", "t4 ", " ", "7.5", "75", "t4,", ",t4", "t4,,h100", "t4, h100"})
     EXPECT_EXIT(first_call("SIMT_GPU", name), testing::ExitedWithCode(2),
                 "^simt: SIMT_GPU=" + literally(name) +
                     " is no GPU whose limits are known; there are t4, a100, rtx4090, h100, h200, b200\n$");
 }
 
-// Checks a device's properties, the equivalent attributes, and the limits above which launches are refused.
-bool has_limits(const std::string& title, int major, int minor, int multiprocessors, int shared_opt_in_kb,
-                int threads, int blocks) {
+// Checks the properties of device `device` + 2, the equivalent attributes of `device`, and the limits above
+// which launches on it are refused.
+bool device_has_limits(int device, const std::string& title, int major, int minor, int multiprocessors,
+                       int shared_opt_in_kb, int threads, int blocks) {
   cudaDeviceProp p;
-  if (cudaGetDeviceProperties(&p, 3) != cudaSuccess) return false;
+  if (cudaSetDevice(device) != cudaSuccess) return false;
+  if (cudaGetDeviceProperties(&p, device + 2) != cudaSuccess) return false;
   bool right = p.name == "CPU executor" + title && p.major == major && p.minor == minor;
   right = right && p.multiProcessorCount == multiprocessors && p.maxThreadsPerBlock == 1024;
   right = right && p.maxThreadsPerMultiProcessor == threads && p.maxBlocksPerMultiProcessor == blocks;
   const int most = shared_opt_in_kb << 10;
   int attribute = 0;
   right = right && p.sharedMemPerBlock == 48 << 10 && p.sharedMemPerBlockOptin == static_cast<size_t>(most);
-  right = right &&
-          cudaDeviceGetAttribute(&attribute, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0) == cudaSuccess &&
-          attribute == most;
+  right =
+      right &&
+      cudaDeviceGetAttribute(&attribute, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) == cudaSuccess &&
+      attribute == most;
   right = right && p.sharedMemPerMultiprocessor == p.sharedMemPerBlockOptin + p.reservedSharedMemPerBlock;
   const auto kernel = reinterpret_cast<const void*>(nothing);
   constexpr cudaFuncAttribute kShared = cudaFuncAttributeMaxDynamicSharedMemorySize;
@@ -264,8 +267,8 @@ bool has_limits(const std::string& title, int major, int minor, int multiprocess
   clusters.attrs = &pairs;
   clusters.numAttrs = 1;
   right = right && p.clusterLaunch == (p.major >= 9);
-  right = right &&
-          cudaLaunchKernelEx(&clusters, nothing) == (p.major >= 9 ? cudaSuccess : cudaErrorNotSupported);
+  right =
+      right && cudaLaunchKernelEx(&clusters, nothing) == (p.major >= 9 ? cudaSuccess : cudaErrorNotSupported);
   // By shared memory, by threads, by blocks.
   int resident = 0;
   const auto resident_are = [&](int block, size_t bytes, int expected) {
@@ -276,6 +279,8 @@ bool has_limits(const std::string& title, int major, int minor, int multiprocess
   right = right && resident_are(512, 0, threads / 512) && resident_are(32, 0, std::min(blocks, threads / 32));
   return right && cudaDeviceSynchronize() == cudaSuccess;
 }
+
+bool has_limits(const auto&... limits) { return device_has_limits(0, limits...); }
 
 // The expected numbers come from the tables of compute capabilities 7.5, 8.0, 8.9, 9.0 and 10.0.
 TEST_F(StartDeathTest, HasTheLimitsOfANamedGpu) {
@@ -298,6 +303,20 @@ TEST_F(StartDeathTest, HasTheLimitsOfANamedGpu) {
   }
   EXPECT_EXIT(end_with(simt::set_gpu("v100") == cudaErrorInvalidValue && simt::settings().gpu.empty()),
               testing::ExitedWithCode(kPassed), "^$");
+}
+
+// The list repeats: devices 0, 2, ... are the first GPU and devices 1, 3, ... the second.
+TEST_F(StartDeathTest, HasTheLimitsOfSeveralGpus) {
+  const auto listed = [](bool by_call) {
+    if (by_call)
+      static_cast<void>(simt::set_gpu("h100,t4"));
+    else
+      set("SIMT_GPU", "h100,t4");
+    end_with(device_has_limits(0, " (limits of an H100)", 9, 0, 132, 227, 2048, 32) &&
+             device_has_limits(1, " (limits of a T4)", 7, 5, 40, 64, 1024, 16));
+  };
+  for (const bool by_call : {false, true})
+    EXPECT_EXIT(listed(by_call), testing::ExitedWithCode(kPassed), "^$");
 }
 
 TEST_F(StartDeathTest, EscapesControlCharacters) {
@@ -327,10 +346,10 @@ TEST_F(StartDeathTest, AcceptsTheEndsOfEachRange) {
 
 TEST_F(StartDeathTest, AnEmptyVariableIsNotSet) {
   const auto all = [] {
-    for (const char* name : {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES",
-                             "SIMT_GPU", "SIMT_QUEUE_LENGTH", "CUDA_DEVICE_MAX_CONNECTIONS",
-                             "CUDA_MODULE_LOADING", "SIMT_ALLOCATION_WAITS", "SIMT_REPORT_CONTEXTS",
-                             "SIMT_CAPTURE_LOADS", "SIMT_AMX"})
+    for (const char* name :
+         {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES", "SIMT_GPU",
+          "SIMT_GRAPH_NODE_BYTES", "SIMT_QUEUE_LENGTH", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MODULE_LOADING",
+          "SIMT_ALLOCATION_WAITS", "SIMT_REPORT_CONTEXTS", "SIMT_CAPTURE_LOADS", "SIMT_AMX"})
       set(name, "");
     int count = 0;
     const simt::Settings& found = simt::settings();

@@ -14,6 +14,11 @@ namespace simt {
 // Only one copy fails; n == 0 cancels the failure.
 void fail_copy(uint64_t n);
 
+// Makes the n-th call for a device-to-device copy from now on return cudaErrorMemoryAllocation, with no effect,
+// as a call may that finds no memory for its bookkeeping. The device works on. Only one call fails; n == 0
+// cancels it. Calls that are captured count, too.
+void refuse_copy(uint64_t n);
+
 // present == false: every launch, and every other call that needs a kernel, returns
 // cudaErrorNoKernelImageForDevice, as in a program that was not compiled for the device's architecture.
 void set_kernel_images(bool present);

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace simt {
 
@@ -51,6 +52,8 @@ inline constexpr int kMostThreadsPerBlock = 1024;  // on every GPU
 std::span<const GpuProperties> gpus();
 const GpuProperties* gpu_named(std::string_view name);  // null for an unknown name
 std::string gpu_names();                                // "t4, a100, ..."
+// The GPUs of a list such as "h100,t4"; none for "". No value if a name is unknown or missing.
+std::optional<std::vector<const GpuProperties*>> gpus_named(std::string_view list);
 
 // The blocks of a kernel that are resident on a multiprocessor, by the rules of NVIDIA's occupancy calculator
 // (cuda_occupancy.h). `limit` names the resource that prevents another block: "blocks", "warps", "registers",

@@ -24,17 +24,18 @@ struct Settings {
   int workers = 0;                        // SIMT_WORKERS: OS threads that run kernels, 1 to kMostWorkers;
                                           // default: one per core
   size_t memory_bytes = size_t{8} << 30;  // SIMT_MEMORY: memory limit per device, in bytes; at least 1
-  bool late_copies = false;  // SIMT_LATE_COPIES: 0 or 1; 1: asynchronous copies at the wait
-  bool amx = false;          // SIMT_AMX: 0 or 1; 1: products in bfloat16 by AMX, with another rounding
-  std::string gpu;           // SIMT_GPU: the GPU whose limits apply; empty: the executor's own
-  std::optional<uint64_t> seed;           // SIMT_SEED: seed of a random execution order
+  bool late_copies = false;               // SIMT_LATE_COPIES: 0 or 1; 1: asynchronous copies at the wait
+  bool amx = false;               // SIMT_AMX: 0 or 1; 1: products in bfloat16 by AMX, with another rounding
+  std::string gpu;                // SIMT_GPU: the GPU or GPUs whose limits apply; empty: the executor's own
+  std::optional<uint64_t> seed;   // SIMT_SEED: seed of a random execution order
   bool lazy_loading = true;       // CUDA_MODULE_LOADING: LAZY or DEFAULT; EAGER: no kernel is loaded lazily
   bool capture_loads = true;      // SIMT_CAPTURE_LOADS: 0 or 1; 0: no kernel is loaded during a capture
   int queue_length = 1024;        // SIMT_QUEUE_LENGTH: unfinished operations of a stream, 1 to kLongestQueue
   int connections = 8;            // CUDA_DEVICE_MAX_CONNECTIONS: hardware queues, 1 to kMostConnections
   bool allocation_waits = false;  // SIMT_ALLOCATION_WAITS: 0 or 1; 1: cudaMalloc and cudaHostAlloc wait
-  bool check = false;             // SIMT_CHECK: 0 or 1; 1: check the whole program (simt/check.h)
-  bool report_contexts = false;   // SIMT_REPORT_CONTEXTS: 0 or 1; 1: a line on stderr when the process ends
+  size_t graph_node_bytes = 0;   // SIMT_GRAPH_NODE_BYTES: device memory of an executable graph, per operation
+  bool check = false;            // SIMT_CHECK: 0 or 1; 1: check the whole program (simt/check.h)
+  bool report_contexts = false;  // SIMT_REPORT_CONTEXTS: 0 or 1; 1: a line on stderr when the process ends
   std::chrono::milliseconds patience{10'000};  // time before an implicit wait is reported on stderr
 };
 
@@ -52,9 +53,10 @@ const Settings& settings();
 cudaError_t set_device_count(int devices);
 cudaError_t set_worker_count(int workers);
 
-// Sets the GPU whose limits all devices report in their properties and apply to launches: threads, shared
+// Sets the GPU whose limits the devices report in their properties and apply to launches: threads, shared
 // memory, compute capability, multiprocessors, and blocks and threads per multiprocessor. `name` is t4, a100,
-// rtx4090, h100, h200 or b200; empty selects the executor's own limits, which are those of an h100 with one
+// rtx4090, h100, h200 or b200, or a list such as "h100,t4": device i has the limits of entry i modulo the
+// length of the list. Empty selects the executor's own limits, which are those of an h100 with one
 // multiprocessor per worker. Returns cudaErrorInvalidValue for another name, and cudaErrorSetOnActiveProcess
 // after the first CUDA call that needed a device.
 //
@@ -64,6 +66,13 @@ cudaError_t set_gpu(std::string_view name);
 
 // Sets the memory limit of one device; existing allocations stay.
 cudaError_t set_memory_limit(int device, size_t bytes);
+
+// The device memory that a graph takes, which CUDA does not document: so many bytes for each of its operations
+// (kernels, copies, fills, host functions), on the operation's device. cudaGraphInstantiate() takes them once,
+// and cudaGraphUpload() or the first launch a second time. Each returns cudaErrorMemoryAllocation, and takes
+// nothing, if they exceed the memory limit of a device. cudaGraphExecDestroy() frees them. Applies to graphs
+// that are instantiated from now on.
+void set_graph_memory(size_t bytes_per_operation);
 
 // With a seed, nothing runs until the host waits. Then each next operation is drawn at random among all that
 // the program's own ordering (streams, events) allows, so that missing dependencies show sooner or later, and

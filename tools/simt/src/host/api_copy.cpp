@@ -1,5 +1,8 @@
 // Copies and memsets.
+#include <atomic>
 #include <cstring>
+#include <initializer_list>
+#include <sstream>
 #include <utility>
 
 #include "runtime.h"
@@ -38,6 +41,37 @@ Kinds kinds_of(cudaMemcpyKind kind) {
 struct Place {
   int device = Memory::kHost;
   bool pageable = false;
+  Memory::Range range = {};  // the allocation; none of pageable memory
+};
+
+// The allocations that an operation uses. They must exist when it runs.
+class Allocations {
+ public:
+  Allocations(const Memory& memory, const char* what, std::initializer_list<Place> places)
+      : memory_(memory), what_(what), checked_at_(memory.generation()) {
+    for (const Place& place : places)
+      if (!place.pageable) ranges_.push_back(place.range);
+  }
+
+  Fault check() const {
+    const uint64_t generation = memory_.generation();
+    if (checked_at_.load(std::memory_order_relaxed) == generation) return {};
+    for (const Memory::Range& range : ranges_) {
+      if (memory_.exists(range)) continue;
+      std::ostringstream text;
+      text << what_ << ": the memory at " << reinterpret_cast<void*>(range.begin) << " (" << range.bytes
+           << " bytes) was freed before it ran";
+      return {cudaErrorIllegalAddress, text.str()};
+    }
+    checked_at_.store(generation, std::memory_order_relaxed);
+    return {};
+  }
+
+ private:
+  const Memory& memory_;
+  const char* what_;
+  std::vector<Memory::Range> ranges_;
+  mutable std::atomic<uint64_t> checked_at_;
 };
 
 // Throws if [pointer, pointer + bytes) is not memory of the declared kind, or exceeds its allocation.
@@ -52,7 +86,7 @@ Place examine(const Memory& memory, const void* pointer, size_t bytes, Side side
   require(bytes <= range->bytes - (address - range->begin), cudaErrorInvalidValue);
   // Pinned memory counts as device memory, because the device sees it at the same address.
   require(side != Side::host || range->device == Memory::kHost, cudaErrorInvalidValue);
-  return {range->device, false};
+  return {range->device, false, *range};
 }
 
 struct Copy {
@@ -67,13 +101,16 @@ struct Copy {
 
 Copy flat(void* to, const void* from, size_t bytes) { return {to, from, bytes, bytes, bytes, 1}; }
 
-std::shared_ptr<Operation> make_operation(Copy copy, std::shared_ptr<const std::vector<char>> staged) {
+std::shared_ptr<Operation> make_operation(Copy copy, std::shared_ptr<const Allocations> allocations,
+                                          std::shared_ptr<const std::vector<char>> staged) {
   auto operation = std::make_shared<Operation>();
   operation->transfer = {"a copy",        copy.to,    copy.from,  copy.to_pitch,
                          copy.from_pitch, copy.width, copy.height};
   if (copy.height == 1) {
     operation->pieces = (copy.width + kPieceBytes - 1) / kPieceBytes;
-    operation->run = [copy, staged = std::move(staged)](uint64_t piece) {
+    operation->run = [copy, allocations = std::move(allocations),
+                      staged = std::move(staged)](uint64_t piece) {
+      if (Fault fault = allocations->check(); fault.error != cudaSuccess) return fault;
       const size_t begin = piece * kPieceBytes;
       const size_t bytes = std::min(kPieceBytes, copy.width - begin);
       // memmove, so that a copy of a buffer to itself is valid.
@@ -81,7 +118,8 @@ std::shared_ptr<Operation> make_operation(Copy copy, std::shared_ptr<const std::
       return Fault{};
     };
   } else {
-    operation->run = [copy](uint64_t) {
+    operation->run = [copy, allocations = std::move(allocations)](uint64_t) {
+      if (Fault fault = allocations->check(); fault.error != cudaSuccess) return fault;
       for (size_t row = 0; row < copy.height; ++row)
         std::memmove(static_cast<char*>(copy.to) + row * copy.to_pitch,
                      static_cast<const char*>(copy.from) + row * copy.from_pitch, copy.width);
@@ -111,6 +149,8 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
     const bool captured = stream->capture != nullptr;
     std::shared_ptr<std::vector<char>> staged;
     const bool of_devices = to.device != Memory::kHost && from.device != Memory::kHost;
+    if (of_devices && runtime.copies_until_refusal > 0 && --runtime.copies_until_refusal == 0)
+      return cudaErrorMemoryAllocation;
     bool blocking = wait == Wait::always || (wait == Wait::synchronous && !of_devices);
     if (wait == Wait::as_cuda && !captured && (to.pageable || from.pageable)) {
       const bool stage = !to.pageable && copy.height == 1 && copy.width <= kStagingBytes;
@@ -122,7 +162,9 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
         blocking = true;
       }
     }
-    auto operation = make_operation(copy, std::move(staged));
+    auto allocations =
+        std::make_shared<Allocations>(runtime.memory, "a copy", std::initializer_list{to, from});
+    auto operation = make_operation(copy, std::move(allocations), std::move(staged));
     operation->device = stream->device;
     if (of_devices) operation->copies = Operation::Link{from.device, to.device};
     runtime.enqueue(stream, std::move(operation));
@@ -240,11 +282,13 @@ cudaError_t cudaMemset(void* to, int value, size_t bytes) {
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t handle) {
   return api([&](Runtime& runtime) {
     if (bytes == 0) return cudaSuccess;
-    examine(runtime.memory, to, bytes, Side::device);
+    auto allocations = std::make_shared<Allocations>(
+        runtime.memory, "a fill", std::initializer_list{examine(runtime.memory, to, bytes, Side::device)});
     auto operation = std::make_shared<Operation>();
     operation->transfer = {"a fill", to, nullptr, bytes, 0, bytes, 1};
     operation->pieces = (bytes + kPieceBytes - 1) / kPieceBytes;
-    operation->run = [to, value, bytes](uint64_t piece) {
+    operation->run = [to, value, bytes, allocations = std::move(allocations)](uint64_t piece) {
+      if (Fault fault = allocations->check(); fault.error != cudaSuccess) return fault;
       const size_t begin = piece * kPieceBytes;
       std::memset(static_cast<char*>(to) + begin, value, std::min(kPieceBytes, bytes - begin));
       return Fault{};

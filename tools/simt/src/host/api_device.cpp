@@ -128,6 +128,10 @@ cudaError_t cudaDeviceReset() {
     device.loaded.clear();
     device.queues.fill(nullptr);
     device.context = false;
+    runtime.execs.for_each([&](GraphExec& exec) {
+      if (std::find(exec.devices.begin(), exec.devices.end(), ordinal) != exec.devices.end())
+        runtime.give_back_memory(exec);
+    });
     runtime.memory.release_all_of(ordinal);
     device.failure = cudaSuccess;
     host_thread().last_error = cudaSuccess;

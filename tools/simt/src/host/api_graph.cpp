@@ -79,6 +79,22 @@ void Runtime::launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exe
   }
 }
 
+void Runtime::take_memory(GraphExec& exec, int shares) {
+  for (; exec.shares < shares; ++exec.shares) {
+    for (size_t i = 0; i < exec.devices.size(); ++i) {
+      if (memory.reserve(exec.devices[i], exec.nodes[i] * exec.node_bytes) == cudaSuccess) continue;
+      while (i-- > 0) memory.give_back(exec.devices[i], exec.nodes[i] * exec.node_bytes);
+      throw Failure{cudaErrorMemoryAllocation};
+    }
+  }
+}
+
+void Runtime::give_back_memory(GraphExec& exec) {
+  for (; exec.shares > 0; --exec.shares)
+    for (size_t i = 0; i < exec.devices.size(); ++i)
+      memory.give_back(exec.devices[i], exec.nodes[i] * exec.node_bytes);
+}
+
 }  // namespace simt
 
 using namespace simt;
@@ -106,12 +122,19 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* handle, cudaGraph_t graph, uns
     std::vector<bool> inner(nodes.size());
     for (const Node& node : nodes) {
       for (const int before : node.predecessors) inner[static_cast<size_t>(before)] = true;
-      if (node.operation && std::find(exec->devices.begin(), exec->devices.end(), node.operation->device) ==
-                                exec->devices.end())
+      if (!node.operation) continue;
+      const auto found = std::find(exec->devices.begin(), exec->devices.end(), node.operation->device);
+      const auto index = static_cast<size_t>(found - exec->devices.begin());
+      if (found == exec->devices.end()) {
         exec->devices.push_back(node.operation->device);
+        exec->nodes.push_back(0);
+      }
+      ++exec->nodes[index];
     }
     for (size_t i = 0; i < nodes.size(); ++i)
       if (!inner[i]) exec->leaves.push_back(static_cast<int>(i));
+    exec->node_bytes = simt::settings().graph_node_bytes;
+    runtime.take_memory(*exec, 1);
     runtime.execs.add(std::move(exec), handle);
     return cudaSuccess;
   });
@@ -120,8 +143,10 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* handle, cudaGraph_t graph, uns
 cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
   return api([&](Runtime& runtime) {
     std::lock_guard lock(runtime.mutex);
-    runtime.execs.get(exec);
-    runtime.stream(stream);
+    const auto executable = runtime.execs.get(exec);
+    const auto on = runtime.stream(stream);
+    require(!on->capture, cudaErrorStreamCaptureUnsupported);
+    runtime.take_memory(*executable, 2);
     return cudaSuccess;
   });
 }
@@ -133,6 +158,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
       const auto on = runtime.stream_with_room(lock, stream, "a graph launch");
       const auto executable = runtime.execs.get(exec);
       runtime.refuse_staged_copies(*executable->graph, StagedGraphCopies::not_launched);
+      if (!on->capture) runtime.take_memory(*executable, 2);
       runtime.launch_graph(on, *executable);
     }
     runtime.scheduler.throttle();
@@ -140,5 +166,11 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   });
 }
 
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) { return destroy<&Runtime::execs>(exec); }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  return api([&](Runtime& runtime) {
+    std::lock_guard lock(runtime.mutex);
+    runtime.give_back_memory(*runtime.execs.take(exec));
+    return cudaSuccess;
+  });
+}
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return destroy<&Runtime::graphs>(graph); }

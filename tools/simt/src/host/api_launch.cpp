@@ -50,7 +50,7 @@ constexpr unsigned kMostBlocksPerCluster = 8;  // on every GPU that has clusters
 dim3 check_cluster(const dim3& grid, unsigned x, unsigned y, unsigned z) {
   require(x != 0 && y != 0 && z != 0, cudaErrorInvalidValue);
   const uint64_t blocks = uint64_t{x} * y * z;
-  require(blocks == 1 || limits().major >= 9, cudaErrorNotSupported);
+  require(blocks == 1 || limits(host_thread().device).major >= 9, cudaErrorNotSupported);
   require(blocks <= kMostBlocksPerCluster, cudaErrorInvalidClusterSize);
   require(grid.x % x == 0 && grid.y % y == 0 && grid.z % z == 0, cudaErrorInvalidClusterSize);
   return {x, y, z};
@@ -164,7 +164,8 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
     runtime.load(lock, kernel);
     switch (attribute) {
       case cudaFuncAttributeMaxDynamicSharedMemorySize:
-        require(value >= 0 && value <= limits().shared_block_kb << 10, cudaErrorInvalidValue);
+        require(value >= 0 && value <= limits(host_thread().device).shared_block_kb << 10,
+                cudaErrorInvalidValue);
         device.shared_opt_in[kernel] = static_cast<size_t>(value);
         return cudaSuccess;
       case cudaFuncAttributePreferredSharedMemoryCarveout:
@@ -187,7 +188,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
     *attributes = {};
     attributes->maxThreadsPerBlock = kMostThreadsPerBlock;
     attributes->numRegs = 32;
-    attributes->ptxVersion = attributes->binaryVersion = 10 * limits().major + limits().minor;
+    attributes->ptxVersion = attributes->binaryVersion =
+        10 * limits(host_thread().device).major + limits(host_thread().device).minor;
     attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit(device, kernel));
     return cudaSuccess;
   });

@@ -47,6 +47,14 @@ void fail_copy(uint64_t n) {
   }));
 }
 
+void refuse_copy(uint64_t n) {
+  static_cast<void>(answer([&](Runtime& runtime) {
+    std::lock_guard lock(runtime.mutex);
+    runtime.copies_until_refusal = n;
+    return cudaSuccess;
+  }));
+}
+
 cudaError_t set_peer_access(int device, int peer, PeerAccess access) {
   return answer([&](Runtime& runtime) {
     runtime.check_ordinal(device);

@@ -4,7 +4,7 @@
 
 namespace simt {
 
-const GpuProperties& limits() {
+const GpuProperties& limits(int device) {
   // The shared memory of an h100: tiles of vector registers, which a GPU does not have, need more than the
   // smallest GPUs have. One multiprocessor per worker thread.
   static const GpuProperties executor = [] {
@@ -13,8 +13,9 @@ const GpuProperties& limits() {
     own.multiprocessors = 0;
     return own;
   }();
-  const GpuProperties* gpu = gpu_named(settings().gpu);
-  return gpu ? *gpu : executor;
+  if (settings().gpu.empty()) return executor;
+  const std::vector<const GpuProperties*> gpus = *gpus_named(settings().gpu);
+  return *gpus[static_cast<size_t>(device) % gpus.size()];
 }
 
 }  // namespace simt

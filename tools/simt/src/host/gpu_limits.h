@@ -5,8 +5,8 @@
 
 namespace simt {
 
-// The GPU that SIMT_GPU or set_gpu() selects, or the executor's own limits: a GPU without name, title and
-// multiprocessors.
-const GpuProperties& limits();
+// The GPU that SIMT_GPU or set_gpu() selects for a device, or the executor's own limits: a GPU without name,
+// title and multiprocessors.
+const GpuProperties& limits(int device);
 
 }  // namespace simt

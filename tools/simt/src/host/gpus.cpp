@@ -105,6 +105,18 @@ const GpuProperties* gpu_named(std::string_view name) {
   return found == std::end(kGpus) ? nullptr : found;
 }
 
+std::optional<std::vector<const GpuProperties*>> gpus_named(std::string_view list) {
+  std::vector<const GpuProperties*> named;
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(','), list.size());
+    const GpuProperties* const gpu = gpu_named(list.substr(0, end));
+    if (!gpu || end + 1 == list.size()) return {};
+    named.push_back(gpu);
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return named;
+}
+
 std::string gpu_names() {
   std::string names;
   for (const GpuProperties& gpu : kGpus) names += (names.empty() ? "" : ", ") + std::string(gpu.name);

@@ -33,12 +33,8 @@ Memory::Memory(int devices, size_t limit)
 cudaError_t Memory::allocate(int device, size_t bytes, void** pointer) {
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
-  const auto index = static_cast<size_t>(device);
-  if (device != kHost) {
-    std::unique_lock lock(mutex_);
-    if (bytes > limit_[index] || used_[index] > limit_[index] - bytes) return cudaErrorMemoryAllocation;
-    used_[index] += bytes;
-  }
+  if (device != kHost)
+    if (const cudaError_t error = reserve(device, bytes); error != cudaSuccess) return error;
   // One extra byte: a pointer to the end belongs to the allocation, so no other allocation may begin there.
   // The address sanitizer separates allocations itself, and must detect an access to the first byte past the
   // end.
@@ -46,11 +42,11 @@ cudaError_t Memory::allocate(int device, size_t bytes, void** pointer) {
   void* fresh = nullptr;
   if (heap_bytes == 0 || posix_memalign(&fresh, kAlignment, heap_bytes) != 0) fresh = nullptr;
   if (fresh) std::memset(fresh, 0xFF, bytes);
-  std::unique_lock lock(mutex_);
   if (!fresh) {
-    if (device != kHost) used_[index] -= bytes;
+    if (device != kHost) give_back(device, bytes);
     return cudaErrorMemoryAllocation;
   }
+  std::unique_lock lock(mutex_);
   ranges_[address_of(fresh)] = {address_of(fresh), bytes, device};
   ++generation_;
   lock.unlock();
@@ -58,6 +54,19 @@ cudaError_t Memory::allocate(int device, size_t bytes, void** pointer) {
     if (Observer* const observer = active_observer) observer->allocated(address_of(fresh), bytes, device);
   *pointer = fresh;
   return cudaSuccess;
+}
+
+cudaError_t Memory::reserve(int device, size_t bytes) {
+  const auto index = static_cast<size_t>(device);
+  std::unique_lock lock(mutex_);
+  if (bytes > limit_[index] || used_[index] > limit_[index] - bytes) return cudaErrorMemoryAllocation;
+  used_[index] += bytes;
+  return cudaSuccess;
+}
+
+void Memory::give_back(int device, size_t bytes) {
+  std::unique_lock lock(mutex_);
+  used_[static_cast<size_t>(device)] -= bytes;
 }
 
 cudaError_t Memory::release(void* pointer, bool host) {
@@ -105,6 +114,12 @@ std::optional<Memory::Range> Memory::find(const void* address) const {
   std::shared_lock lock(mutex_);
   const Range* range = find_locked(address_of(address));
   return range ? std::optional(*range) : std::nullopt;
+}
+
+bool Memory::exists(const Range& range) const {
+  std::shared_lock lock(mutex_);
+  const auto found = ranges_.find(range.begin);
+  return found != ranges_.end() && found->second.bytes == range.bytes;
 }
 
 void Memory::set_limit(int device, size_t bytes) {

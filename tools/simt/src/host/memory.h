@@ -30,9 +30,14 @@ class Memory {
   // Frees memory of this kind from allocate(); null is allowed.
   cudaError_t release(void* pointer, bool host);
   void release_all_of(int device);
+  // Counts towards the limit of a device, without an address.
+  cudaError_t reserve(int device, size_t bytes);
+  void give_back(int device, size_t bytes);
 
   // The allocation that contains `address`, or that ends there.
   std::optional<Range> find(const void* address) const;
+  // Whether the allocation is still there.
+  bool exists(const Range& range) const;
 
   void set_limit(int device, size_t bytes);
   size_t limit(int device) const;

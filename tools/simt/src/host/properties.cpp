@@ -13,7 +13,7 @@ constexpr size_t kilobytes(int count) { return static_cast<size_t>(count) << 10;
 
 cudaDeviceProp properties_of(const Runtime& runtime, int device) {
   cudaDeviceProp p = {};
-  const GpuProperties& gpu = limits();
+  const GpuProperties& gpu = limits(device);
   const std::string name = *gpu.title ? std::string(" (limits of ") + gpu.title + ")" : "";
   std::snprintf(p.name, sizeof(p.name), "CPU executor%s", name.c_str());
   p.uuid.bytes[15] = static_cast<char>(device);

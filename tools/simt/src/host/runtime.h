@@ -52,8 +52,11 @@ struct GraphExec {
   std::shared_ptr<const Graph> graph;
   std::vector<int> leaves;
   std::vector<int> devices;
-  TaskPtr last;  // the end of the latest launch: launches of the same exec never overlap
-  Clock after;   // of the latest launch
+  std::vector<size_t> nodes;  // operations on each of `devices`
+  size_t node_bytes = 0;      // settings().graph_node_bytes at the instantiation
+  int shares = 0;             // how often it has taken this memory: 1 instantiated, 2 uploaded
+  TaskPtr last;               // the end of the latest launch: launches of the same exec never overlap
+  Clock after;                // of the latest launch
 };
 
 struct Stream;
@@ -128,6 +131,10 @@ class Handles {
     objects_.erase(reinterpret_cast<uintptr_t>(handle));
     return object;
   }
+  template <class Work>
+  void for_each(Work work) {
+    for (const auto& entry : objects_) work(*entry.second);
+  }
   template <class Predicate>
   void remove_if(Predicate predicate) {
     std::erase_if(objects_, [&](const auto& entry) { return predicate(*entry.second); });
@@ -163,6 +170,7 @@ struct Runtime {
   unsigned streams_made = 0;
   std::vector<std::shared_ptr<Capture>> captures;  // the active ones
   uint64_t copies_until_failure = 0;               // see fail_copy(); 0: no failure
+  uint64_t copies_until_refusal = 0;               // see refuse_copy(); 0: none is refused
 
   void check_ordinal(int device) const;
   // The current device of this thread; throws its sticky error.
@@ -215,6 +223,10 @@ struct Runtime {
   // Throws cudaErrorNotSupported if set_staged_graph_copies() rejects this graph.
   void refuse_staged_copies(const Graph& graph, StagedGraphCopies refused) const;
   void launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exec);
+  // Takes the device memory of a graph, up to `shares` times settings().graph_node_bytes for each of its
+  // operations. Throws cudaErrorMemoryAllocation, and takes nothing, where it is not there.
+  void take_memory(GraphExec& exec, int shares);
+  void give_back_memory(GraphExec& exec);
 
   // Functions for captures.
   void wait_in_capture(const std::shared_ptr<Stream>& stream, const Event& event);

@@ -25,6 +25,7 @@ constexpr int kMostWorkersByDefault = 4;
 constexpr int kMostWorkersByDefault = kMostWorkers;
 #endif
 
+constexpr uint64_t kMostGraphNodeBytes = uint64_t{1} << 32;  // times the operations of a graph is below 2^64
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
 // `text` with control characters escaped, because a terminal would interpret them.
@@ -84,7 +85,7 @@ bool amx_from_environment() {
 std::string gpu_from_environment() {
   const char* name = std::getenv("SIMT_GPU");
   if (!name || !*name) return {};
-  if (!gpu_named(name)) refuse("SIMT_GPU", name, "no GPU whose limits are known; there are " + gpu_names());
+  if (!gpus_named(name)) refuse("SIMT_GPU", name, "no GPU whose limits are known; there are " + gpu_names());
   return name;
 }
 
@@ -107,6 +108,8 @@ Settings read_environment() {
     settings.connections = static_cast<int>(*value);
   if (const auto value = from_environment("SIMT_ALLOCATION_WAITS", 0, 1))
     settings.allocation_waits = *value != 0;
+  if (const auto value = from_environment("SIMT_GRAPH_NODE_BYTES", 0, kMostGraphNodeBytes))
+    settings.graph_node_bytes = *value;
   settings.check = check_from_environment();
   if (const auto value = from_environment("SIMT_REPORT_CONTEXTS", 0, 1))
     settings.report_contexts = *value != 0;
@@ -151,6 +154,9 @@ cudaError_t set_worker_count(int workers) { return set_count(&Settings::workers,
 void set_lazy_loading(bool lazy) { change(&Settings::lazy_loading, lazy); }
 void set_capture_loads(bool loads) { change(&Settings::capture_loads, loads); }
 void set_allocation_waits(bool waits) { change(&Settings::allocation_waits, waits); }
+void set_graph_memory(size_t bytes) {
+  change(&Settings::graph_node_bytes, std::min<size_t>(bytes, kMostGraphNodeBytes));
+}
 void set_patience(std::chrono::milliseconds patience) { change(&Settings::patience, patience); }
 cudaError_t set_queue_length(int operations) {
   return change_count(&Settings::queue_length, operations, kLongestQueue);
@@ -160,7 +166,7 @@ cudaError_t set_connections(int queues) {
 }
 
 cudaError_t set_gpu(std::string_view name) {
-  if (!name.empty() && !gpu_named(name)) return cudaErrorInvalidValue;
+  if (!gpus_named(name)) return cudaErrorInvalidValue;
   if (Runtime::started()) return cudaErrorSetOnActiveProcess;
   mutable_settings().gpu = name;
   return cudaSuccess;
