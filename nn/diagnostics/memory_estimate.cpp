@@ -1,11 +1,13 @@
 #include <rondo/nn/diagnostics/memory_estimate.h>
 
+#include <rondo/kernels/core/size.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/loss/squared_error.h>
 #include <rondo/kernels/runtime/platform.h>
 
 #include <algorithm>
 #include <iomanip>
+#include <limits>
 #include <sstream>
 
 namespace rondo::nn {
@@ -20,6 +22,12 @@ int64_t loss_bytes(int64_t batch, int64_t outputs) {
   return labels + targets + static_cast<int64_t>(sizeof(LossStats)) + workspace;
 }
 
+// INT64_MAX if it is larger.
+int64_t optimizer_bytes(const OptimizerSize& size, int64_t arena_bytes) {
+  const int64_t arenas = saturating_product({size.arenas, arena_bytes});
+  return arenas + std::min(size.bytes, std::numeric_limits<int64_t>::max() - arenas);
+}
+
 std::string mebibytes(int64_t bytes) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(1) << static_cast<double>(bytes) / (1 << 20) << " MiB";
@@ -30,7 +38,8 @@ std::string mebibytes(int64_t bytes) {
 
 int64_t MemoryEstimate::total() const {
   int64_t sum = 0;
-  for (const MemoryPart& part : parts) sum += part.bytes;
+  for (const MemoryPart& part : parts)
+    if (__builtin_add_overflow(sum, part.bytes, &sum)) return std::numeric_limits<int64_t>::max();
   return sum;
 }
 
@@ -44,6 +53,9 @@ MemoryEstimate estimate_training(const Graph& graph, const EstimateOptions& opti
   if (options.batch > kMostSamples)
     throw Error(
         bad_argument("memory estimate: a batch of ", options.batch, ", must be at most ", kMostSamples));
+  if (options.optimizer.bytes > kMaxBytes)
+    throw Error(bad_argument("memory estimate: the optimizer has ", options.optimizer.bytes,
+                             " bytes beside its arenas, must be at most ", kMaxBytes));
   const MemoryPlan plan = plan_training(graph, options.batch, options.plan);
   const ReplicaMemory replica = Replica::memory(graph, plan, options.batch);
   int64_t exchange = 0;
@@ -53,7 +65,7 @@ MemoryEstimate estimate_training(const Graph& graph, const EstimateOptions& opti
       {"parameters", replica.parameters},
       {"parameters in bfloat16", replica.rounded_parameters},
       {"gradients", (options.accumulates ? 2 : 1) * replica.gradients},
-      {"optimizer", options.optimizer.arenas * replica.parameters + options.optimizer.bytes},
+      {"optimizer", optimizer_bytes(options.optimizer, replica.parameters)},
       {"layers' states", replica.states},
       {"activations and their gradients", replica.arena},
       {"statistics, step counter", replica.statistics},

@@ -17,8 +17,8 @@ struct MemoryPart {
 };
 
 struct MemoryEstimate {
-  std::vector<MemoryPart> parts;
-  int64_t total() const;
+  std::vector<MemoryPart> parts;  // none is negative
+  int64_t total() const;          // INT64_MAX if it is larger
 };
 
 struct EstimateOptions {

@@ -26,6 +26,12 @@ int64_t checked_product(const std::string& name, std::span<const int64_t> sides)
       bad_argument(name, " is ", all, ", no side may be negative, and the product at most ", kMostElements));
 }
 
+void check_arena(const std::string& name, int64_t floats) {
+  if (floats > kMostArena)
+    throw Error(
+        Status(StatusCode::out_of_resources, concat(name, " need more than 2^57 bytes of device memory")));
+}
+
 void throw_wrong_type(DType is, DType wanted) {
   throw Error(
       bad_argument("tensor: its elements are ", name_of(is), ", must be ", name_of(wanted), " for this use"));
@@ -82,7 +88,9 @@ Parameter Graph::make(const std::string& name, std::vector<int64_t> shape, Init 
   Parameter parameter{scope_ + name, std::move(shape), init, 0, arena};
   parameter.size = checked_product("graph: '" + parameter.name + "'", parameter.shape);
   const int64_t kAlign = 16 / size_of(activations_);  // 16 bytes, for vector accesses, also when rounded
-  arena += (parameter.size + kAlign - 1) / kAlign * kAlign;
+  const int64_t with_it = arena + (parameter.size + kAlign - 1) / kAlign * kAlign;
+  check_arena(concat("graph: the tensors up to '", parameter.name, "'"), with_it);
+  arena = with_it;
   return parameter;
 }
 

@@ -148,8 +148,11 @@ class Planner {
   }
 
   void put_in_place() {
+    for (const Life& life : lives_) {
+      plan_.tensors += life.size;  // at least the size of the arena
+      check_arena("memory plan: the activations and their gradients", plan_.tensors);
+    }
     plan_.size = place(lives_);
-    for (const Life& life : lives_) plan_.tensors += life.size;
     const auto settle = [&](int64_t& tensor) {
       if (tensor != kNowhere) tensor = lives_[static_cast<size_t>(tensor)].place;
     };

@@ -48,7 +48,7 @@ struct PlanOptions {
 };
 
 // Throw a bad_argument Error for a negative batch or checkpoint_layers. plan_training() also throws if the
-// result of an operation is unused.
+// result of an operation is unused. Both throw an out_of_resources Error for more than kMostArena floats.
 MemoryPlan plan_training(const Graph& graph, int64_t batch, const PlanOptions& options = {});
 MemoryPlan plan_inference(const Graph& graph, int64_t batch);
 

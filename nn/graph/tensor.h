@@ -30,6 +30,11 @@ inline constexpr int64_t kMostElements = int64_t{1} << 48;
 int64_t checked_product(const std::string& name, std::initializer_list<int64_t> sides);
 int64_t checked_product(const std::string& name, std::span<const int64_t> sides);
 
+// The maximum size of an arena of many tensors, in floats: 2^57 bytes, so that a few arenas add up to less
+// than 2^63. check_arena() throws an out_of_resources Error, which mentions `name`, for a larger one.
+inline constexpr int64_t kMostArena = int64_t{1} << 55;
+void check_arena(const std::string& name, int64_t floats);
+
 // Throws a bad_argument Error.
 [[noreturn]] void throw_wrong_type(DType is, DType wanted);
 

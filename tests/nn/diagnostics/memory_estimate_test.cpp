@@ -1,6 +1,7 @@
 // Compares the estimate of a training's memory with the executor's count.
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/core/size.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/diagnostics/memory_estimate.h>
 #include <rondo/nn/models/models.h>
@@ -10,6 +11,7 @@
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/status_checks.h>
 
+#include <limits>
 #include <memory>
 
 namespace rondo::nn {
@@ -135,6 +137,28 @@ TEST(MemoryEstimate, SaysWhatDoesNotFit) {
                                 {.batch = 1, .plan = {}, .ranks = 2, .communicators = {{.slot_bytes = -16}}});
             }),
             "communicator: slot_bytes is -16, must be at least 64");
+}
+
+TEST(MemoryEstimate, SumsDoNotOverflow) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const MemoryEstimate huge = {{{"parameters", kMost - 1}, {"gradients", 2}}};
+  EXPECT_EQ(huge.total(), kMost);
+  EXPECT_EQ(check_fits(huge, 0).code(), StatusCode::out_of_resources);
+  EXPECT_EQ((MemoryEstimate{{{"parameters", kMost - 2}, {"gradients", 2}}}.total()), kMost);
+
+  const Graph graph = make_graph(Linear(1 << 24), {1, 1, 1 << 24});  // 2^50 bytes
+  const OptimizerSize sizes[] = {
+      {.arenas = 1 << 13}, {.arenas = 1 << 14}, {.arenas = 1 << 30}, {.arenas = 8191, .bytes = kMaxBytes}};
+  for (const OptimizerSize& size : sizes) {
+    const MemoryEstimate estimate = estimate_training(graph, {.batch = 1, .plan = {}, .optimizer = size});
+    EXPECT_GE(part(estimate, "optimizer"), int64_t{8191} << 50) << size.arenas;
+    EXPECT_EQ(check_fits(estimate, 0).code(), StatusCode::out_of_resources) << size.arenas;
+  }
+  EXPECT_EQ(test::error_of([&] {
+              estimate_training(graph, {.batch = 1, .plan = {}, .optimizer = {.bytes = kMaxBytes + 1}});
+            }),
+            concat("memory estimate: the optimizer has ", kMaxBytes + 1,
+                   " bytes beside its arenas, must be at most ", kMaxBytes));
 }
 
 }  // namespace

@@ -192,5 +192,29 @@ TEST(Graph, RefusesWhatDoesNotFit) {
   EXPECT_THROW(fixture.replicas[0].set_batch(-1, 0), Error);
 }
 
+// Each tensor is within its limit; their sums would exceed 64 bits in the end.
+TEST(Graph, SumsOfTensorsAreLimited) {
+  const auto out_of_memory = [](const auto& action) -> std::string {
+    try {
+      action();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status().code(), StatusCode::out_of_resources);
+      return error.what();
+    }
+    return "nothing was refused";
+  };
+  Graph graph({1, 1, 1});
+  for (int i = 0; i < 128; ++i) graph.parameter(concat("p", i), {kMostElements}, Init::zeros());
+  EXPECT_EQ(graph.parameter_arena_size(), kMostArena);
+  EXPECT_EQ(out_of_memory([&] { graph.parameter("last", {1}, Init::zeros()); }),
+            "graph: the tensors up to 'last' need more than 2^57 bytes of device memory");
+  EXPECT_EQ(graph.parameters().size(), 128u);
+
+  const Graph wide = make_graph(Sequential(std::vector<AnyModule>(100, Linear(1 << 24))), {1, 1, 1 << 24});
+  EXPECT_EQ(out_of_memory([&] { plan_training(wide, 1 << 24); }),
+            "memory plan: the activations and their gradients need more than 2^57 bytes of device memory");
+  EXPECT_NO_THROW(plan_inference(wide, 1 << 24)) << "without gradients there are fewer";
+}
+
 }  // namespace
 }  // namespace rondo::nn

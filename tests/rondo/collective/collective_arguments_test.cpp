@@ -94,8 +94,26 @@ TEST(CollectiveArguments, Sizes) {
       << "the last size is never below the first";
   EXPECT_EQ(allreduce("-b 3 -e 10 -f 3").sizes(), (std::vector<int64_t>{3, 9}));
   expect_refused("allreduce -b 2K -e 1K", {"-e is 1024", "-b", "2048"});
-  expect_refused("allreduce -b 1 -e 1G -i 1", {"-i is 1 bytes", "-f"});
+  expect_refused("allreduce -b 1 -e 1G -i 1", {"-i is 1 byte, ", "10000 sizes", "-f"});
   expect_refused("allreduce -i 1K -f 2", {"--stepbytes", "--stepfactor"});
+}
+
+// The size after the last one does not fit in 64 bits: 16 TiB x 2^20 is 2^64.
+TEST(CollectiveArguments, SizesAtTheLargestFactorsAndSteps) {
+  const int64_t tib = int64_t{1} << 40;
+  EXPECT_EQ(allreduce("-b 16T -e 16T -f 1048576").sizes(), std::vector<int64_t>{16 * tib});
+  EXPECT_EQ(allreduce("-b 1024T -e 1024T -f 1048576").sizes(), std::vector<int64_t>{1024 * tib});
+  EXPECT_EQ(allreduce("-b 1024T -e 1024T -i 1024T").sizes(), std::vector<int64_t>{1024 * tib});
+  EXPECT_EQ(allreduce("-b 1 -e 1024T -f 2").sizes().size(), 51u) << "every power of 2 up to 2^50";
+  EXPECT_EQ(allreduce("-b 1 -e 1024T -f 1048576").sizes(),
+            (std::vector<int64_t>{1, int64_t{1} << 20, int64_t{1} << 40}));
+}
+
+TEST(CollectiveArguments, TheNumberOfSizesIsLimited) {
+  EXPECT_EQ(allreduce("-b 1 -e 10000 -i 1").sizes().size(), kMostCollectiveSizes);
+  expect_refused("allreduce -b 1 -e 10001 -i 1", {"-i is 1 byte, ", "more than 10000 sizes"});
+  expect_refused("allreduce -b 8 -i 2",
+                 {"-i is 2 bytes", "more than 10000 sizes"});  // up to the default of -e
 }
 
 TEST(CollectiveArguments, BadValues) {

@@ -15,7 +15,6 @@ namespace {
 // Limits that only a mistyped number exceeds.
 constexpr int kMostIterations = 1'000'000;
 constexpr int kMostMisalign = 4096;
-constexpr int64_t kMostRows = 10'000;
 
 constexpr const char* kSizeExamples = "8, 64K, 25MB or 1G";
 
@@ -32,13 +31,16 @@ std::vector<T> read_names(const std::string& option, const std::string& text, co
 }
 
 void check_sizes(const CollectiveArguments& arguments) {
-  const int64_t most = arguments.most_bytes.value_or(arguments.least_bytes);
+  const int64_t most = arguments.last_bytes();
   if (most < arguments.least_bytes)
     throw Error(
         bad_argument("-e is ", most, " bytes, must be at least -b, which is ", arguments.least_bytes));
-  if (arguments.factor == 0 && (most - arguments.least_bytes) / arguments.step_bytes >= kMostRows)
-    throw Error(bad_argument("-i is ", arguments.step_bytes, " bytes, which makes more than ", kMostRows,
-                             " sizes; use a larger -i, or -f 2"));
+  if (arguments.sizes().size() <= kMostCollectiveSizes) return;
+  if (arguments.factor > 0)
+    throw Error(bad_argument("-f is ", arguments.factor, ", which makes more than ", kMostCollectiveSizes,
+                             " sizes; use a larger factor"));
+  throw Error(bad_argument("-i is ", byte_count_text(arguments.step_bytes), ", which makes more than ",
+                           kMostCollectiveSizes, " sizes; use a larger -i, or -f 2"));
 }
 
 void add_sizes(const Command& app, CollectiveArguments& to) {
@@ -104,11 +106,19 @@ Algorithm algorithm_for(Verb verb, const std::string& text) {
 
 }  // namespace
 
+int64_t CollectiveArguments::last_bytes() const {
+  return most_bytes.value_or(std::max(least_bytes, int64_t{32} << 20));
+}
+
 std::vector<int64_t> CollectiveArguments::sizes() const {
-  const int64_t most = most_bytes.value_or(std::max(least_bytes, int64_t{32} << 20));
+  const int64_t most = last_bytes();
   std::vector<int64_t> all;
-  for (int64_t size = least_bytes; size <= most; size = factor > 0 ? size * factor : size + step_bytes)
+  for (int64_t size = least_bytes; size <= most && all.size() <= kMostCollectiveSizes;) {
     all.push_back(size);
+    // Compares before it computes the next size, which could overflow.
+    if (factor > 0 ? size > most / factor : size > most - step_bytes) break;
+    size = factor > 0 ? size * factor : size + step_bytes;
+  }
   return all;
 }
 

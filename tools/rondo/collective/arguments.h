@@ -16,6 +16,9 @@ namespace rondo::program {
 // Which of the ranks' times is reported.
 enum class TimeOf { rank0, mean, least, most };
 
+// The largest number of sizes of a command; only a mistyped -i exceeds it.
+inline constexpr size_t kMostCollectiveSizes = 10'000;
+
 struct CollectiveArguments {
   Verb verb = Verb::all_reduce;
   std::optional<std::vector<int>> devices;  // not given: `ranks` ranks, in turn on the present devices
@@ -39,7 +42,8 @@ struct CollectiveArguments {
   std::string json;  // empty: not requested
   std::string trace;
 
-  std::vector<int64_t> sizes() const;  // bytes, ascending
+  int64_t last_bytes() const;          // most_bytes, or its default
+  std::vector<int64_t> sizes() const;  // bytes, ascending; more than kMostCollectiveSizes are refused
 };
 
 Command add_collective(const Command& app, Verb verb, CollectiveArguments& to);

@@ -1,6 +1,7 @@
 #include <rondo/collectives/collectives.h>
 #include <rondo/collectives/communicator.h>
 #include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
@@ -32,13 +33,19 @@ std::vector<float> values(int64_t size) {
   for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 251) / 125.0f - 1;
   return data;
 }
+// The device's memory comes first: a size that is too large for it fails before the host's memory is used.
 template <class T = float>
 Buffer<T> filled(int64_t size) {
+  Buffer<T> buffer(size);
   const std::vector<float> floats = values(size);
-  return Buffer<T>(std::vector<T>(floats.begin(), floats.end()));
+  buffer.upload(std::vector<T>(floats.begin(), floats.end()));
+  return buffer;
 }
 
-int64_t floats_in(int64_t bytes) { return (bytes + 3) / 4; }
+int64_t floats_in(int64_t bytes) { return bytes / 4 + (bytes % 4 == 0 ? 0 : 1); }
+
+// INT64_MAX for a product that is larger, which no memory has.
+int64_t elements(const auto&... sides) { return saturating_product({sides...}); }
 
 std::string type_suffix(const ProfileArguments& a) {
   return a.type == DType::float32 ? "" : concat(", ", name_of(a.type));
@@ -134,9 +141,9 @@ std::vector<Workload> conv_work(const ProfileArguments& a) {
   if (p == 0 || q == 0)
     throw Error(bad_argument("--filter-size is ", a.filter_size, ", must be at most the padded image: ",
                              a.height + 2 * a.pad, " x ", a.width + 2 * a.pad));
-  const int64_t filter_elements = a.filters * a.filter_size * a.filter_size * a.channels;
-  const auto data = std::make_shared<Data>(filled<T>(a.images * a.height * a.width * a.channels),
-                                           filled<T>(a.images * p * q * a.filters),
+  const int64_t filter_elements = elements(a.filters, a.filter_size, a.filter_size, a.channels);
+  const auto data = std::make_shared<Data>(filled<T>(elements(a.images, a.height, a.width, a.channels)),
+                                           filled<T>(elements(a.images, p, q, a.filters)),
                                            filled<T>(filter_elements), Buffer<float>(filter_elements));
   const ImageView<T> x = {data->x.data(), a.images, a.height, a.width, a.channels};
   const ImageView<T> y = {data->y.data(), a.images, p, q, a.filters};
@@ -156,8 +163,8 @@ std::vector<Workload> conv_work(const ProfileArguments& a) {
                                 kernels.filter_gradient_bytes});
   }
   data->workspace = Buffer<float>(floats_in(workspace_bytes));
-  const double flops = 2.0 * static_cast<double>(a.images * p * q * a.filters) *
-                       static_cast<double>(a.filter_size * a.filter_size * a.channels);
+  const double flops = 2.0 * static_cast<double>(elements(a.images, p, q, a.filters)) *
+                       static_cast<double>(elements(a.filter_size, a.filter_size, a.channels));
   const std::string name = concat("convolution of ", a.images, " images of ", a.height, " x ", a.width, " x ",
                                   a.channels, ", ", a.filters, " filters of ", a.filter_size, " x ",
                                   a.filter_size, ", stride ", a.stride, ", padding ", a.pad, type_suffix(a));
@@ -205,9 +212,9 @@ std::vector<Workload> pool_work(const ProfileArguments& a) {
   if (p == 0 || q == 0)
     throw Error(bad_argument("--window is ", a.window, ", must be at most the padded image: ",
                              a.height + 2 * pad, " x ", a.width + 2 * pad));
-  const int64_t inputs = a.images * a.height * a.width * a.channels;
-  const auto data =
-      std::make_shared<Data>(filled<T>(inputs), filled<T>(a.images * p * q * a.channels), Buffer<T>(inputs));
+  const int64_t inputs = elements(a.images, a.height, a.width, a.channels);
+  const auto data = std::make_shared<Data>(filled<T>(inputs), filled<T>(elements(a.images, p, q, a.channels)),
+                                           Buffer<T>(inputs));
   const ImageView<T> x = {data->x.data(), a.images, a.height, a.width, a.channels};
   const ImageView<T> dx = {data->dx.data(), a.images, a.height, a.width, a.channels};
   const ImageView<T> y = {data->y.data(), a.images, p, q, a.channels};
@@ -270,13 +277,14 @@ std::vector<Workload> cross_entropy_work(const ProfileArguments& a) {
     Buffer<float> workspace;
     Stream stream;
   };
+  const auto data = std::make_shared<Data>(
+      filled<T>(a.rows * a.classes), Buffer<T>(a.rows * a.classes), Buffer<int32_t>(a.rows),
+      Buffer<LossStats>(std::vector<LossStats>(1)),
+      Buffer<float>(floats_in(softmax_cross_entropy_workspace_bytes(a.rows, a.classes))));
   std::vector<int32_t> labels(static_cast<size_t>(a.rows));
   for (size_t i = 0; i < labels.size(); ++i)
     labels[i] = static_cast<int32_t>(static_cast<int64_t>(i) % a.classes);
-  const auto data = std::make_shared<Data>(
-      filled<T>(a.rows * a.classes), Buffer<T>(a.rows * a.classes), Buffer<int32_t>(labels),
-      Buffer<LossStats>(std::vector<LossStats>(1)),
-      Buffer<float>(floats_in(softmax_cross_entropy_workspace_bytes(a.rows, a.classes))));
+  data->labels.upload(labels);
   const MatrixView<T> gradient = {data->gradient.data(), a.rows, a.classes, a.classes};
   const MatrixView<const T> logits = {data->logits.data(), a.rows, a.classes, a.classes};
   return {{concat("softmax cross-entropy of ", a.rows, " rows, ", a.classes, " classes", type_suffix(a)), "",

@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/size.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/io/printable.h>
@@ -72,7 +73,7 @@ void show_memory(nn::MemoryEstimate estimate, const std::vector<int>& devices,
   for (int device : std::set<int>(devices.begin(), devices.end())) {
     nn::MemoryEstimate there = estimate;
     const int64_t replicas = std::count(devices.begin(), devices.end(), device);
-    for (nn::MemoryPart& part : there.parts) part.bytes *= replicas;
+    for (nn::MemoryPart& part : there.parts) part.bytes = saturating_product({part.bytes, replicas});
     throw_if_error(nn::check_fits(there, device));
   }
 }
