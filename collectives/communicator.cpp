@@ -78,7 +78,7 @@ void check(int ranks, const CommunicatorOptions& options) {
 Status load_kernels() {
   RONDO_RETURN_IF_ERROR(load_reduce_kernels());
   RONDO_RETURN_IF_ERROR(load_pack_kernels());
-  return load_trial_kernel();
+  return load_trial_kernels();
 }
 
 // All devices of the CPU executor are in the memory of one machine.
@@ -144,12 +144,16 @@ Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options
     rank.scratch = Buffer<std::byte>(bytes_per_rank(ranks, options_));
     for (int event = 0; event < ring::steps(ranks) * ring::kSlots; ++event) rank.delivered.emplace_back();
   }
-  // The check uses the scratch memory: freeing other memory would wait for the devices, which may be stuck.
+  // The trial uses the scratch memory if it is large enough: freeing other memory would wait for the devices,
+  // which may be stuck.
   std::map<std::pair<int, int>, PeerAccess> links;  // ranks on the same device share its links
-  for (int device : devices)
+  const auto memory_of = [](Rank& rank) {
+    return TrialMemory{rank.device, rank.scratch.data(), rank.scratch.bytes()};
+  };
+  for (Rank& rank : ranks_)
     for (Rank& peer : ranks_) {
-      const auto [link, is_new] = links.try_emplace({device, peer.device});
-      if (is_new) link->second = connect(device, peer.device, peer.scratch.data(), peer.scratch.bytes());
+      const auto [link, is_new] = links.try_emplace(std::minmax(rank.device, peer.device));
+      if (is_new) link->second = connect(memory_of(rank), memory_of(peer));
       reaches_.push_back(link->second == PeerAccess::same_device || link->second == PeerAccess::direct);
       all_reach_all_ = all_reach_all_ && reaches_.back();
     }

@@ -71,7 +71,7 @@ class Communicator {
   int device(int rank) const { return of(rank).device; }
   const CommunicatorOptions& options() const { return options_; }
 
-  // Whether kernels of `rank` can access the memory of `other`, verified by a write and a read-back
+  // Whether kernels and copies of the two ranks can access each other's memory, verified by a trial
   // (peer_access.h). If not, copies are staged through the host.
   bool reaches(int rank, int other) const;
   bool all_reach_all() const { return all_reach_all_; }

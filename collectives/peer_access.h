@@ -1,4 +1,4 @@
-// Verifies that a kernel on one device can write to another device's memory.
+// Verifies that two devices can use each other's memory.
 #pragma once
 
 #include <rondo/kernels/core/status.h>
@@ -9,26 +9,48 @@ namespace rondo {
 
 enum class PeerAccess {
   same_device,
-  direct,       // a kernel wrote to the peer's memory and the host read it back
-  unsupported,  // CUDA reports no access
-  broken,       // CUDA reports access, but the written data did not arrive
+  direct,       // access is enabled in both directions, and all data of the trial arrived
+  unsupported,  // CUDA refuses access in at least one direction
+  broken,       // CUDA reports access, but data of the trial did not arrive
 };
 
 const char* name_of(PeerAccess access);
 
-// Enables peer access from kernels of `device` to the memory of `peer` and verifies it: a kernel stores a
-// pattern and the owner of the memory copies it to the host. Some machines report access, accept the stores
-// and lose them, usually because of an IOMMU between the devices. If the check fails, access is disabled
-// again, so that copies are staged through the host. Throws rondo::Error if a device fails. Synchronises with
-// both devices.
+// Enables access between two devices in both directions and verifies it by a trial. Some machines report
+// access and then lose or corrupt data without an error, usually because of an IOMMU between the devices;
+// some only in one direction, or only in copies of many kilobytes. So the trial moves megabytes in each
+// direction by all ways that the algorithms use: cudaMemcpyPeerAsync and cudaMemcpyAsync on streams of either
+// device, and loads and stores of 16 bytes in kernels. Each time a kernel on the receiving device compares
+// all bytes.
+//
+// If anything fails in either direction, access is disabled in both, so that copies are staged through the
+// host. The process keeps the result of a trial: a pair of devices is tried once. Each call enables access
+// again, which cudaDeviceReset() disables.
+//
+// Throws rondo::Error if a device has failed, or if its memory for the trial cannot be allocated. Any other
+// error of enabling is PeerAccess::unsupported.
 PeerAccess connect(int device, int peer);
 
-// The same check in `bytes` (at least 4) of the peer's memory, whose contents are overwritten. If
-// load_trial_kernel() was called before, it waits only for its own work, so that stuck work on the devices
-// does not delay it.
-PeerAccess connect(int device, int peer, void* memory, int64_t bytes);
+// Memory of a device for the trial, aligned to 16 bytes. Its contents may be overwritten.
+struct TrialMemory {
+  int device = 0;
+  void* data = nullptr;
+  int64_t bytes = 0;
+};
 
-// Loads the kernel of the check on the current device (load() in launch.cuh).
-Status load_trial_kernel();
+// The same in memory of the caller. If one of the two has fewer than kTrialMemoryBytes, the trial allocates
+// and frees its own. Otherwise, if load_trial_kernels() was called before, it waits only for its own work, so
+// that stuck work on the devices does not delay it.
+PeerAccess connect(const TrialMemory& device, const TrialMemory& peer);
+
+inline constexpr int64_t kTrialBytes = int64_t{1} << 20;  // moved in each way
+inline constexpr int64_t kTrialMemoryBytes = 2 * kTrialBytes + 16;
+
+// Loads the kernels of the trial on the current device (load() in launch.cuh).
+Status load_trial_kernels();
+
+// Discards the results of all trials, so that the next call of connect() tries again. For a program that has
+// repaired a link, and for tests.
+void forget_trials();
 
 }  // namespace rondo

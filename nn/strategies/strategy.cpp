@@ -124,7 +124,7 @@ void open_links(const std::vector<int>& devices) {
   const std::set<int> different(devices.begin(), devices.end());
   for (int from : different)
     for (int to : different)
-      if (from != to) static_cast<void>(connect(from, to));
+      if (from < to) static_cast<void>(connect(from, to));
 }
 
 }  // namespace rondo::nn

@@ -15,8 +15,9 @@ namespace {
 
 // The error that enabling access returns; cudaSuccess: the real call is made.
 cudaError_t enable_error = cudaSuccess;
-// Modifies the words that the owner of the memory reads back.
-std::function<void(uint32_t* words, size_t count)> modify_read_back;
+// Modifies what a copy between devices has written. Counts the calls.
+std::function<void(uint32_t* words, size_t count)> modify_copy;
+int modified_copies = 0;
 
 }  // namespace
 
@@ -29,6 +30,15 @@ cudaError_t wrapped_enable(int peer, unsigned flags) {
   return enable_error;
 }
 
+// The executor's device memory can be accessed by the host.
+cudaError_t modified(cudaError_t error, void* to, size_t bytes, cudaStream_t stream) {
+  if (!modify_copy || error != cudaSuccess) return error;
+  const cudaError_t done = cudaStreamSynchronize(stream);
+  if (done == cudaSuccess) modify_copy(static_cast<uint32_t*>(to), bytes / sizeof(uint32_t));
+  ++modified_copies;
+  return done;
+}
+
 cudaError_t real_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) asm(
     "__real__Z15cudaMemcpyAsyncPvPKvm14cudaMemcpyKindP11CUstream_st");
 cudaError_t wrapped_copy(
@@ -36,10 +46,17 @@ cudaError_t wrapped_copy(
     cudaStream_t stream) asm("__wrap__Z15cudaMemcpyAsyncPvPKvm14cudaMemcpyKindP11CUstream_st");
 cudaError_t wrapped_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   const cudaError_t error = real_copy(to, from, bytes, kind, stream);
-  if (!modify_read_back || kind != cudaMemcpyDeviceToHost || error != cudaSuccess) return error;
-  const cudaError_t done = cudaStreamSynchronize(stream);
-  if (done == cudaSuccess) modify_read_back(static_cast<uint32_t*>(to), bytes / sizeof(uint32_t));
-  return done;
+  return kind == cudaMemcpyDefault ? modified(error, to, bytes, stream) : error;
+}
+
+cudaError_t real_peer_copy(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                           cudaStream_t stream) asm("__real__Z19cudaMemcpyPeerAsyncPviPKvimP11CUstream_st");
+cudaError_t wrapped_peer_copy(
+    void* to, int to_device, const void* from, int from_device, size_t bytes,
+    cudaStream_t stream) asm("__wrap__Z19cudaMemcpyPeerAsyncPviPKvimP11CUstream_st");
+cudaError_t wrapped_peer_copy(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                              cudaStream_t stream) {
+  return modified(real_peer_copy(to, to_device, from, from_device, bytes, stream), to, bytes, stream);
 }
 
 namespace {
@@ -48,63 +65,166 @@ class PeerAccessFault : public testing::Test {
  protected:
   void SetUp() override {
     if (device_count() < 3) GTEST_SKIP() << "needs 3 devices";
+    forget_trials();
+    modified_copies = 0;
   }
   void TearDown() override {
     enable_error = cudaSuccess;
-    modify_read_back = nullptr;
+    modify_copy = nullptr;
+    forget_trials();
     EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "an error was left behind";
   }
 };
 
-// A check of only some words would accept a broken link.
-TEST_F(PeerAccessFault, AnyWrongWordIsDetected) {
-  const Buffer<uint32_t> small = [] {
-    const DeviceScope scope(1);
-    return Buffer<uint32_t>(100);
-  }();
-  for (const auto& [memory, words] : {std::pair{false, 1024}, {true, 100}})
-    for (const int word : {0, 1, 2, words / 2, words - 2, words - 1}) {
-      SCOPED_TRACE(concat("word ", word, " of ", words));
-      int seen = 0;
-      modify_read_back = [&, wrong = static_cast<size_t>(word)](uint32_t* found, size_t count) {
-        seen = static_cast<int>(count);
-        found[wrong] ^= 0x8000;
-      };
-      const PeerAccess access =
-          memory ? connect(0, 1, const_cast<uint32_t*>(small.data()), 400) : connect(0, 1);
-      EXPECT_STREQ(name_of(access), "broken");
-      EXPECT_EQ(seen, words);
+// What a trial of devices 0 and 1 finds if only its copy number `copy` is modified.
+std::string found(int copy, const std::function<void(uint32_t* words, size_t count)>& modify) {
+  forget_trials();
+  modified_copies = 0;
+  modify_copy = [&](uint32_t* words, size_t count) {
+    if (modified_copies == copy) modify(words, count);
+  };
+  const PeerAccess access = connect(0, 1);
+  modify_copy = nullptr;
+  return name_of(access);
+}
+
+// In each direction: two kinds of copies on a stream of either device.
+constexpr int kCopiesOfATrial = 8;
+
+// A check of only some words, or of only some copies, would accept a broken link.
+TEST_F(PeerAccessFault, AnyWrongWordOfAnyCopyIsDetected) {
+  constexpr size_t kWords = kTrialBytes / sizeof(uint32_t);
+  for (int copy = 0; copy < kCopiesOfATrial; ++copy)
+    for (const size_t word : {size_t{0}, size_t{1}, kWords / 2 + 2, kWords - 2, kWords - 1}) {
+      SCOPED_TRACE(concat("copy ", copy, ", word ", word));
+      size_t seen = 0;
+      EXPECT_EQ(found(copy,
+                      [&, word](uint32_t* words, size_t count) {
+                        seen = count;
+                        words[word] ^= 0x8000;
+                      }),
+                "broken");
+      EXPECT_EQ(seen, kWords);
     }
-  modify_read_back = nullptr;
-  EXPECT_STREQ(name_of(connect(0, 1)), "direct");
+  EXPECT_EQ(found(0, [](uint32_t*, size_t) {}), "direct");
+  EXPECT_EQ(modified_copies, kCopiesOfATrial);
 }
 
-// Stores to a wrong address, or that all store the same value.
-TEST_F(PeerAccessFault, ShiftedOrRepeatedStoresAreDetected) {
-  modify_read_back = [](uint32_t* found, size_t count) { std::rotate(found, found + 1, found + count); };
-  EXPECT_STREQ(name_of(connect(0, 1)), "broken");
-  modify_read_back = [](uint32_t* found, size_t count) { std::fill_n(found, count, found[0]); };
-  EXPECT_STREQ(name_of(connect(0, 1)), "broken");
+// Data at a wrong address, or the same data everywhere.
+TEST_F(PeerAccessFault, ShiftedOrRepeatedDataIsDetected) {
+  for (int copy = 0; copy < kCopiesOfATrial; ++copy) {
+    EXPECT_EQ(
+        found(copy, [](uint32_t* words, size_t count) { std::rotate(words, words + 1, words + count); }),
+        "broken");
+    EXPECT_EQ(found(copy, [](uint32_t* words, size_t count) { std::fill_n(words, count, words[0]); }),
+              "broken");
+  }
 }
 
-// Access that fails the check must be disabled again: copies would use the same link.
-TEST_F(PeerAccessFault, ABrokenLinkIsClosedAgain) {
-  modify_read_back = [](uint32_t* found, size_t) { found[0] = 0; };
-  EXPECT_STREQ(name_of(connect(0, 1)), "broken");
-  const DeviceScope scope(0);
-  EXPECT_EQ(cudaDeviceDisablePeerAccess(1), cudaErrorPeerAccessNotEnabled);
+// Each fault of each direction, alone.
+TEST_F(PeerAccessFault, OneDirectionIsEnough) {
+  using simt::PeerCopies;
+  for (const auto& [from, to] : {std::pair{0, 1}, {1, 0}}) {
+    for (const auto access : {simt::PeerAccess::broken, simt::PeerAccess::wrong_loads}) {
+      forget_trials();
+      ASSERT_EQ(simt::set_peer_access(from, to, access), cudaSuccess);
+      EXPECT_STREQ(name_of(connect(0, 1)), "broken") << from << " to " << to;
+      ASSERT_EQ(simt::set_peer_access(from, to, simt::PeerAccess::works), cudaSuccess);
+    }
+    for (const PeerCopies copies : {PeerCopies::corrupted, PeerCopies::lost}) {
+      forget_trials();
+      ASSERT_EQ(simt::set_peer_copies(from, to, copies), cudaSuccess);
+      EXPECT_STREQ(name_of(connect(0, 1)), "broken") << from << " to " << to;
+      ASSERT_EQ(simt::set_peer_copies(from, to, PeerCopies::work), cudaSuccess);
+    }
+  }
+}
+
+// Memory that has the data of an earlier trial, if nothing arrives in a later one.
+TEST_F(PeerAccessFault, DataOfAnEarlierTrialIsNotAccepted) {
+  std::vector<Buffer<std::byte>> memory;
+  std::vector<TrialMemory> trial;
+  for (int device = 0; device < 2; ++device) {
+    const DeviceScope scope(device);
+    memory.emplace_back(kTrialMemoryBytes);
+    trial.push_back({device, memory.back().data(), memory.back().bytes()});
+  }
+  const auto access = [&] {
+    forget_trials();
+    return std::string(name_of(connect(trial[0], trial[1])));
+  };
+  EXPECT_EQ(access(), "direct");
+  EXPECT_EQ(access(), "direct");
+  ASSERT_EQ(simt::set_peer_copies(1, 0, simt::PeerCopies::lost), cudaSuccess);
+  EXPECT_EQ(access(), "broken");
+  ASSERT_EQ(simt::set_peer_copies(1, 0, simt::PeerCopies::work), cudaSuccess);
+  ASSERT_EQ(simt::set_peer_access(1, 0, simt::PeerAccess::broken), cudaSuccess);
+  EXPECT_EQ(access(), "broken");
+  ASSERT_EQ(simt::set_peer_access(1, 0, simt::PeerAccess::works), cudaSuccess);
+  EXPECT_EQ(access(), "direct");
+}
+
+void expect_closed(int device, int peer) {
+  const DeviceScope scope(device);
+  EXPECT_EQ(cudaDeviceDisablePeerAccess(peer), cudaErrorPeerAccessNotEnabled) << device << " to " << peer;
   EXPECT_EQ(cudaGetLastError(), cudaErrorPeerAccessNotEnabled);
+}
+
+// Access that fails the trial must be disabled again: copies would use the same link.
+TEST_F(PeerAccessFault, ABrokenLinkIsClosedInBothDirections) {
+  for (const int copy : {0, kCopiesOfATrial - 1}) {
+    EXPECT_EQ(found(copy, [](uint32_t* words, size_t) { words[0] ^= 1; }), "broken");
+    expect_closed(0, 1);
+    expect_closed(1, 0);
+  }
+  EXPECT_STREQ(name_of(connect(1, 0)), "broken") << "the process keeps the result";
+  expect_closed(0, 1);
+  expect_closed(1, 0);
+}
+
+// The trial says nothing about a direction that cannot be tried, so neither is used.
+TEST_F(PeerAccessFault, ALinkWithOneDirectionIsClosed) {
+  for (const auto& [from, to] : {std::pair{0, 1}, {1, 0}}) {
+    ASSERT_EQ(simt::set_peer_access(from, to, simt::PeerAccess::absent), cudaSuccess);
+    EXPECT_STREQ(name_of(connect(0, 1)), "unsupported");
+    EXPECT_STREQ(name_of(connect(1, 0)), "unsupported");
+    expect_closed(0, 1);
+    expect_closed(1, 0);
+    ASSERT_EQ(simt::set_peer_access(from, to, simt::PeerAccess::works), cudaSuccess);
+  }
+  EXPECT_STREQ(name_of(connect(0, 1)), "direct") << "this is not kept";
+}
+
+// cudaDeviceReset() disables access; the result of the trial stays.
+TEST_F(PeerAccessFault, AccessIsEnabledAgainAfterAReset) {
+  EXPECT_STREQ(name_of(connect(0, 1)), "direct");
+  {
+    const DeviceScope scope(1);
+    ASSERT_EQ(cudaDeviceReset(), cudaSuccess);
+  }
+  EXPECT_STREQ(name_of(connect(0, 1)), "direct");
+  for (const auto& [from, to] : {std::pair{0, 1}, {1, 0}}) {
+    const DeviceScope scope(from);
+    EXPECT_EQ(cudaDeviceDisablePeerAccess(to), cudaSuccess);
+  }
 }
 
 TEST_F(PeerAccessFault, ALinkThatIsOpenAlreadyIsNoError) {
   for (int i = 0; i < 2; ++i) EXPECT_STREQ(name_of(connect(0, 1)), "direct");
 }
 
-// A device has a maximum number of peers; the others are accessed by copies.
-TEST_F(PeerAccessFault, WithoutRoomForAPeerThereIsNoAccess) {
+// A device has a maximum number of peers. Drivers also refuse access for other reasons, for example because
+// memory cannot be mapped. All are no reason to fail: the data can be copied through the host.
+TEST_F(PeerAccessFault, WithoutPermissionThereIsNoAccess) {
+  constexpr auto kMapBufferObjectFailed = static_cast<cudaError_t>(205);  // the executor has no name for it
+  for (const cudaError_t error :
+       {cudaErrorTooManyPeers, cudaErrorPeerAccessUnsupported, kMapBufferObjectFailed, cudaErrorNotSupported,
+        cudaErrorNotPermitted, cudaErrorMemoryAllocation, cudaErrorInvalidDevice}) {
+    enable_error = error;
+    EXPECT_STREQ(name_of(connect(0, 1)), "unsupported") << cudaGetErrorName(error);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "an error was left behind";
+  }
   enable_error = cudaErrorTooManyPeers;
-  EXPECT_STREQ(name_of(connect(0, 1)), "unsupported");
-  EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "an error was left behind";
   CommunicatorFixture fixture({0, 1, 2}, 256);
   EXPECT_FALSE(fixture.communicator.all_reach_all());
   for (int from = 0; from < 3; ++from)
@@ -119,8 +239,8 @@ TEST_F(PeerAccessFault, WithoutRoomForAPeerThereIsNoAccess) {
   }
 }
 
-// Any other error is a failure of the device; the message names both devices.
-TEST_F(PeerAccessFault, AnotherFailureIsReported) {
+// The message names both devices.
+TEST_F(PeerAccessFault, AFailedDeviceIsReported) {
   enable_error = cudaErrorNvlinkUncorrectable;
   try {
     connect(0, 1);

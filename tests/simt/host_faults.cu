@@ -16,6 +16,10 @@ struct View {
 __global__ void store(int* to, int value) { *to = value; }
 __global__ void store_through_view(View view, int value) { view.data[1] = value; }
 __global__ void load(int* to, const int* from) { *to = *from; }
+__global__ void load_and_store(int* to, int* there, int64_t index) {
+  *to = there[index];
+  there[index] = 7;
+}
 __global__ void store_and_load(View view, int value, int* back, const int* from) {
   view.data[1] = value;
   *back = *from;
@@ -37,6 +41,7 @@ class HostFaults : public HostTest {
     simt::set_staged_graph_copies(simt::StagedGraphCopies::work);
     for (int d = 0; d < 2; ++d) {
       simt::set_peer_access(d, 1 - d, PeerAccess::works);
+      simt::set_peer_copies(d, 1 - d, simt::PeerCopies::work);
       reset(d);
     }
     testing::internal::GetCapturedStderr();
@@ -297,6 +302,70 @@ TEST_F(HostFaults, ABrokenLinkStillHasToBeEnabled) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
 }
 
+// Small loads are right, and so are all stores: a test of a few stores lets such a link pass.
+TEST_F(HostFaults, WrongLoadsBeginBehindTheSoundBytes) {
+  constexpr int kSound = simt::kSoundBytes / sizeof(int);
+  CUDA_OK(cudaSetDevice(1));
+  int* const large = allocate<int>(2 * kSound);
+  CUDA_OK(cudaMemset(large, 0, 2 * simt::kSoundBytes));
+  CUDA_OK(cudaDeviceSynchronize());
+  CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::wrong_loads));
+  CUDA_OK(cudaSetDevice(0));
+  CUDA_OK(cudaDeviceEnablePeerAccess(1, 0));
+  for (int round = 0; round < 2; ++round)
+    for (const auto& [index, right] :
+         {std::pair{0, true}, {kSound - 1, true}, {kSound, false}, {2 * kSound - 1, false}}) {
+      run(load_and_store, memory_[0], large, int64_t{index});
+      EXPECT_EQ(read(memory_[0]) == (round == 0 ? 0 : 7), right) << index;
+      EXPECT_EQ(read(large + index), 7) << "stores arrive, " << index;
+    }
+  EXPECT_EQ(read(large + 1), 0);
+  EXPECT_EQ(read(large + kSound + 1), 0) << "only what was stored changes";
+}
+
+// A copy across a faulty link, by each call that there is.
+TEST_F(HostFaults, CopiesCanBeCorruptedOrLost) {
+  using simt::PeerCopies;
+  constexpr size_t kCount = simt::kSoundBytes / sizeof(int);
+  int* buffers[2];
+  for (int d = 0; d < 2; ++d) {
+    CUDA_OK(cudaSetDevice(d));
+    buffers[d] = allocate<int>(kCount);
+  }
+  const auto wrong_bytes = [&](int from, size_t bytes, bool by_peer_call) {
+    const int to = 1 - from;
+    EXPECT_EQ(cudaMemset(buffers[from], 3, kCount * sizeof(int)), cudaSuccess);
+    EXPECT_EQ(cudaMemset(buffers[to], 5, kCount * sizeof(int)), cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+    EXPECT_EQ(by_peer_call ? cudaMemcpyPeerAsync(buffers[to], to, buffers[from], from, bytes, nullptr)
+                           : cudaMemcpyAsync(buffers[to], buffers[from], bytes, cudaMemcpyDefault, nullptr),
+              cudaSuccess);
+    std::vector<char> found(bytes);
+    EXPECT_EQ(cudaMemcpy(found.data(), buffers[to], bytes, cudaMemcpyDeviceToHost), cudaSuccess);
+    return bytes - static_cast<size_t>(std::count(found.begin(), found.end(), 3));
+  };
+  const size_t small = simt::kSoundBytes - 4, large = simt::kSoundBytes;
+  for (const bool by_peer_call : {false, true}) {
+    CUDA_OK(simt::set_peer_copies(0, 1, PeerCopies::lost));
+    EXPECT_EQ(wrong_bytes(0, small, by_peer_call), 0u) << "without access the host is in between";
+    for (int opener = 0; opener < 2; ++opener) {
+      CUDA_OK(cudaSetDevice(opener));
+      CUDA_OK(cudaDeviceEnablePeerAccess(1 - opener, 0));
+      CUDA_OK(simt::set_peer_copies(0, 1, PeerCopies::lost));
+      EXPECT_EQ(wrong_bytes(0, small, by_peer_call), small);
+      EXPECT_EQ(wrong_bytes(1, large, by_peer_call), 0u) << "the other way is another link";
+      CUDA_OK(simt::set_peer_copies(0, 1, PeerCopies::corrupted));
+      EXPECT_EQ(wrong_bytes(0, small, by_peer_call), 0u);
+      EXPECT_GT(wrong_bytes(0, large, by_peer_call), 0u);
+      EXPECT_EQ(wrong_bytes(1, large, by_peer_call), 0u);
+      CUDA_OK(cudaSetDevice(opener));
+      CUDA_OK(cudaDeviceDisablePeerAccess(1 - opener));
+      EXPECT_EQ(wrong_bytes(0, large, by_peer_call), 0u);
+    }
+    CUDA_OK(simt::set_peer_copies(0, 1, PeerCopies::work));
+  }
+}
+
 TEST_F(HostFaults, ALinkCanBeRepaired) {
   CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::broken));
   CUDA_OK(cudaDeviceEnablePeerAccess(1, 0));
@@ -309,6 +378,9 @@ TEST_F(HostFaults, ALinkNeedsTwoValidDevices) {
   CUDA_ERROR(simt::set_peer_access(0, 0, PeerAccess::broken), cudaErrorInvalidDevice);
   CUDA_ERROR(simt::set_peer_access(0, 99, PeerAccess::broken), cudaErrorInvalidDevice);
   CUDA_ERROR(simt::set_peer_access(-1, 0, PeerAccess::broken), cudaErrorInvalidDevice);
+  CUDA_ERROR(simt::set_peer_copies(0, 0, simt::PeerCopies::lost), cudaErrorInvalidDevice);
+  CUDA_ERROR(simt::set_peer_copies(0, 99, simt::PeerCopies::lost), cudaErrorInvalidDevice);
+  CUDA_ERROR(simt::set_peer_copies(-1, 0, simt::PeerCopies::lost), cudaErrorInvalidDevice);
 }
 
 }  // namespace

@@ -246,16 +246,22 @@ TEST_F(Links, TheCommandStoresWhatItShows) {
 
 #ifdef __SIMT__
 TEST_F(Links, BrokenAndMissingPeerAccessIsReported) {
-  ASSERT_EQ(simt::set_peer_access(0, 1, simt::PeerAccess::broken), cudaSuccess);
-  ASSERT_EQ(simt::set_peer_access(1, 0, simt::PeerAccess::absent), cudaSuccess);
+  forget_trials();
+  ASSERT_EQ(simt::set_peer_copies(0, 1, simt::PeerCopies::corrupted), cudaSuccess);
+  ASSERT_EQ(simt::set_peer_access(1, 2, simt::PeerAccess::absent), cudaSuccess);
   const LinkTable table =
-      measure_links({0, 1}, {.copy_bytes = 1 << 16, .memory_bytes = 1 << 17, .repeats = 1});
-  ASSERT_EQ(simt::set_peer_access(0, 1, simt::PeerAccess::works), cudaSuccess);
-  ASSERT_EQ(simt::set_peer_access(1, 0, simt::PeerAccess::works), cudaSuccess);
-  EXPECT_EQ(table.between(0, 1).access, PeerAccess::broken);
-  EXPECT_EQ(table.between(1, 0).access, PeerAccess::unsupported);
-  EXPECT_EQ(missing(link_text(table), {"cpu:0 -> cpu:1 is broken", "what a kernel wrote did not arrive",
-                                       "cpu:1 -> cpu:0 has no peer access", "staged through the host"}),
+      measure_links({0, 1, 2}, {.copy_bytes = 1 << 16, .memory_bytes = 1 << 17, .repeats = 1});
+  ASSERT_EQ(simt::set_peer_copies(0, 1, simt::PeerCopies::work), cudaSuccess);
+  ASSERT_EQ(simt::set_peer_access(1, 2, simt::PeerAccess::works), cudaSuccess);
+  forget_trials();
+  for (const auto& [from, to] : {std::pair{0, 1}, {1, 0}})
+    EXPECT_EQ(table.between(from, to).access, PeerAccess::broken);
+  for (const auto& [from, to] : {std::pair{1, 2}, {2, 1}})
+    EXPECT_EQ(table.between(from, to).access, PeerAccess::unsupported);
+  EXPECT_EQ(table.between(0, 2).access, PeerAccess::direct);
+  EXPECT_EQ(missing(link_text(table),
+                    {"cpu:0 -> cpu:1 is broken", "cpu:1 -> cpu:0 is broken", "data of a trial did not arrive",
+                     "cpu:2 -> cpu:1 has no peer access", "staged through the host"}),
             "");
 }
 

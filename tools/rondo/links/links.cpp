@@ -1,10 +1,10 @@
 #include <rondo/collectives/models/ring_order.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/devices/devices.h>
-#include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/links/links.h>
 #include <rondo/tools/rondo/links/measure_links.h>
+#include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/output_file.h>
 #include <rondo/tools/rondo/support/text_table.h>
 
@@ -44,8 +44,8 @@ void explain_access(const LinkTable& table, std::ostream& out) {
       switch (table.between(from.device, to.device).access) {
         case PeerAccess::broken:
           out << link
-              << " is broken: the machine reports peer access, but what a kernel wrote did not arrive; "
-              << "copies are staged through the host\n";
+              << " is broken: the machine reports peer access, but data of a trial did not arrive in at "
+              << "least one direction; copies are staged through the host\n";
           break;
         case PeerAccess::unsupported:
           out << link << " has no peer access: copies are staged through the host\n";

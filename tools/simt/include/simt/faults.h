@@ -3,6 +3,7 @@
 
 #include <driver_types.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace simt {
@@ -27,15 +28,31 @@ enum class PeerAccess {
   works,
   absent,  // cudaDeviceCanAccessPeer returns 0, cudaDeviceEnablePeerAccess cudaErrorPeerAccessUnsupported
   broken,  // both succeed, but kernels read 0xFF bytes across the link, and their writes are lost
+  wrong_loads,  // both succeed, writes arrive; reads are wrong after the first kSoundBytes of an allocation
 };
 
 // Sets the state of the link by which kernels of `device` access the memory of `peer`, in this direction
-// only. Copies always work, because the driver uses another path for them. `absent` also disables access that
-// was enabled. Applies to kernels that are launched (or captured) from now on. `broken` applies to pointers
-// in the kernel's arguments, including those in structs, but not to pointers that the kernel reads from
-// memory. cudaDeviceReset() does not change the state. Returns cudaErrorInvalidDevice if a device does not
-// exist or both are the same.
+// only. It does not concern copies. `absent` also disables access that was enabled. Applies to kernels that
+// are launched (or captured) from now on. `broken` and `wrong_loads` apply to pointers in the kernel's
+// arguments, including those in structs, but not to pointers that the kernel reads from memory.
+// cudaDeviceReset() does not change the state. Returns cudaErrorInvalidDevice if a device does not exist or
+// both are the same.
 cudaError_t set_peer_access(int device, int peer, PeerAccess access);
+
+enum class PeerCopies {
+  work,
+  corrupted,  // of kSoundBytes and more; smaller ones arrive
+  lost,       // the destination keeps its contents
+};
+
+// Sets what happens to copies from the memory of `from` to that of `to`, in this direction only, while access
+// between the two is enabled in any direction. All calls succeed. Without access the driver copies through
+// the host, which always works. Applies to copies that are enqueued (or captured) from now on. Returns
+// cudaErrorInvalidDevice as set_peer_access() does.
+cudaError_t set_peer_copies(int from, int to, PeerCopies copies);
+
+// The part of a transfer that `corrupted` and `wrong_loads` leave right: tests of a few kilobytes pass.
+inline constexpr size_t kSoundBytes = size_t{256} << 10;
 
 enum class StagedGraphCopies {
   work,              // as on streams

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <utility>
 
+#include "broken_link.h"
 #include "runtime.h"
 
 using namespace simt;
@@ -166,7 +167,10 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
         std::make_shared<Allocations>(runtime.memory, "a copy", std::initializer_list{to, from});
     auto operation = make_operation(copy, std::move(allocations), std::move(staged));
     operation->device = stream->device;
-    if (of_devices) operation->copies = Operation::Link{from.device, to.device};
+    if (of_devices) {
+      operation->copies = Operation::Link{from.device, to.device};
+      damage_copy(runtime.memory, *operation);
+    }
     runtime.enqueue(stream, std::move(operation));
     if (blocking && !captured) {
       tasks = stream->tail;

@@ -20,7 +20,7 @@ std::atomic<uint64_t> launches{0};
 struct KernelLaunch {
   Kernel kernel;
   Launch launch;
-  std::vector<std::shared_ptr<void>> stand_ins;  // replace memory behind a broken link
+  std::unique_ptr<StandIns> stand_ins;  // null: no link is broken
   mutable std::atomic<uint64_t> checked_at{0};
 
   Fault run(const Memory& memory, uint64_t cluster) const {
@@ -30,6 +30,8 @@ struct KernelLaunch {
       if (fault.error != cudaSuccess) return fault;
       checked_at.store(generation, std::memory_order_relaxed);
     }
+    if (!stand_ins) return run_cluster(kernel, cluster);
+    const StandIns::Use use(*stand_ins);
     return run_cluster(kernel, cluster);
   }
 };
@@ -128,12 +130,15 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
     if (kObserve) work->kernel.argument_bytes = without_addresses(runtime.memory, launch.arguments);
     work->kernel.body = launch.body;
     work->launch = std::move(launch);
-    work->stand_ins = cut_off(runtime.memory, work->kernel.device, work->launch.arguments);
 
     auto operation = std::make_shared<Operation>();
     operation->device = host_thread().device;
     operation->pieces = uint64_t{config->gridDim.x} * config->gridDim.y * config->gridDim.z /
                         (uint64_t{cluster.x} * cluster.y * cluster.z);
+    if (runtime.memory.any_broken_link())
+      work->stand_ins = std::make_unique<StandIns>(runtime.memory, work->kernel.device,
+                                                   work->launch.arguments, operation->pieces);
+    if (work->stand_ins && work->stand_ins->empty()) work->stand_ins.reset();
     operation->run = [work, &memory = runtime.memory](uint64_t piece) { return work->run(memory, piece); };
     operation->kernel = &work->kernel;
     operation->leave = [kernel = &work->kernel] { join_blocks(*kernel); };

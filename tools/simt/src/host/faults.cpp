@@ -67,6 +67,17 @@ cudaError_t set_peer_access(int device, int peer, PeerAccess access) {
   });
 }
 
+cudaError_t set_peer_copies(int from, int to, PeerCopies copies) {
+  return answer([&](Runtime& runtime) {
+    runtime.check_ordinal(from);
+    runtime.check_ordinal(to);
+    require(from != to, cudaErrorInvalidDevice);
+    std::lock_guard lock(runtime.mutex);
+    runtime.memory.set_copies(from, to, copies);
+    return cudaSuccess;
+  });
+}
+
 // Decided at the issue, not when the copy runs, so that the same copy fails in any order of execution.
 TaskPtr Runtime::make_task(std::shared_ptr<const Operation> operation) {
   const bool counts = operation && operation->copies && copies_until_failure > 0;

@@ -28,7 +28,8 @@ Memory::Memory(int devices, size_t limit)
     : limit_(static_cast<size_t>(devices), limit),
       used_(static_cast<size_t>(devices), 0),
       peers_(static_cast<size_t>(devices), std::vector<bool>(static_cast<size_t>(devices))),
-      links_(static_cast<size_t>(devices), std::vector<PeerAccess>(static_cast<size_t>(devices))) {}
+      links_(static_cast<size_t>(devices), std::vector<PeerAccess>(static_cast<size_t>(devices))),
+      copies_(static_cast<size_t>(devices), std::vector<PeerCopies>(static_cast<size_t>(devices))) {}
 
 cudaError_t Memory::allocate(int device, size_t bytes, void** pointer) {
   *pointer = nullptr;
@@ -156,7 +157,19 @@ PeerAccess Memory::link(int device, int owner) const {
 void Memory::set_link(int device, int owner, PeerAccess access) {
   std::unique_lock lock(mutex_);
   links_[static_cast<size_t>(device)][static_cast<size_t>(owner)] = access;
-  if (access == PeerAccess::broken) any_broken_link_ = true;
+  if (access == PeerAccess::broken || access == PeerAccess::wrong_loads) any_broken_link_ = true;
+}
+
+// Without access the driver copies through the host.
+PeerCopies Memory::copies(int from, int to) const {
+  std::shared_lock lock(mutex_);
+  const auto a = static_cast<size_t>(from), b = static_cast<size_t>(to);
+  return peers_[a][b] || peers_[b][a] ? copies_[a][b] : PeerCopies::work;
+}
+
+void Memory::set_copies(int from, int to, PeerCopies copies) {
+  std::unique_lock lock(mutex_);
+  copies_[static_cast<size_t>(from)][static_cast<size_t>(to)] = copies;
 }
 
 Fault Memory::check(int device, const std::string& kernel, const std::vector<Argument>& arguments) const {

@@ -50,6 +50,9 @@ class Memory {
   PeerAccess link(int device, int owner) const;
   void set_link(int device, int owner, PeerAccess access);
   bool any_broken_link() const { return any_broken_link_; }
+  // What happens to copies from the memory of `from` to that of `to`; see simt/faults.h.
+  PeerCopies copies(int from, int to) const;
+  void set_copies(int from, int to, PeerCopies copies);
 
   // Whether a kernel on `device` may access the memory that its arguments point to.
   Fault check(int device, const std::string& kernel, const std::vector<Argument>& arguments) const;
@@ -63,9 +66,10 @@ class Memory {
   std::map<uintptr_t, Range> ranges_;
   std::vector<size_t> limit_;
   std::vector<size_t> used_;
-  std::vector<std::vector<bool>> peers_;        // [device][owner]
-  std::vector<std::vector<PeerAccess>> links_;  // [device][owner]
-  std::atomic<bool> any_broken_link_{false};    // now or earlier
+  std::vector<std::vector<bool>> peers_;         // [device][owner]
+  std::vector<std::vector<PeerAccess>> links_;   // [device][owner]
+  std::vector<std::vector<PeerCopies>> copies_;  // [from][to]
+  std::atomic<bool> any_broken_link_{false};     // now or earlier
   std::atomic<uint64_t> generation_{1};
 };
 
