@@ -2,6 +2,7 @@
 #include <rondo/collectives/arguments.h>
 #include <rondo/collectives/reduce/reduce_vectors.h>
 #include <rondo/kernels/core/overlap.h>
+#include <rondo/kernels/core/text.h>
 
 #include <algorithm>
 #include <functional>
@@ -24,7 +25,7 @@ Status check_one_a_rank(const char* operation, const char* argument, size_t size
 template <class Enum>
 std::string described(Enum value, std::span<const Enum> all) {
   return std::find(all.begin(), all.end(), value) != all.end() ? std::string(name_of(value))
-                                                               : std::to_string(static_cast<int>(value));
+                                                               : exact_text(static_cast<int>(value));
 }
 
 // The names of all, separated by commas.

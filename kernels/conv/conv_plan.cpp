@@ -96,7 +96,7 @@ std::ostream& operator<<(std::ostream& out, const ConvPlan& plan) {
       }
       break;
   }
-  return out << ", " << plan.splits << (plan.splits == 1 ? " part" : " parts");
+  return out << concat(", ", plan.splits, plan.splits == 1 ? " part" : " parts");
 }
 
 }  // namespace rondo

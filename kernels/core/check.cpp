@@ -1,5 +1,7 @@
 #include <rondo/kernels/core/check.h>
 
+#include <rondo/kernels/core/text.h>
+
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -11,7 +13,7 @@ namespace {
 std::string text_of(const OperandShape& shape) {
   std::string text;
   for (int i = 0; i < shape.dimensions; ++i)
-    text += (i > 0 ? " x " : "") + std::to_string(shape.sides[static_cast<size_t>(i)]);
+    text += (i > 0 ? " x " : "") + exact_text(shape.sides[static_cast<size_t>(i)]);
   return text;
 }
 

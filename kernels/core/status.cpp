@@ -1,6 +1,5 @@
 #include <rondo/kernels/core/status.h>
-
-#include <sstream>
+#include <rondo/kernels/core/text.h>
 
 namespace rondo {
 
@@ -8,7 +7,7 @@ namespace detail {
 void write_text(std::ostream& out, const void* text) { out << static_cast<const char*>(text); }
 
 std::string concat_parts(std::span<const TextPart> parts) {
-  std::ostringstream text;
+  TextStream text;
   for (const TextPart& part : parts) part.write(text, part.value);
   return text.str();
 }

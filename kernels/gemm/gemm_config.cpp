@@ -42,8 +42,8 @@ Status device_properties(DeviceProperties* properties) {
 }
 
 std::ostream& operator<<(std::ostream& out, const GemmConfig& config) {
-  return out << "tile " << tile_infos()[static_cast<size_t>(config.tile)].name << ", " << config.splits
-             << (config.splits == 1 ? " part" : " parts") << " of k = " << config.k_per_split;
+  return out << concat("tile ", tile_infos()[static_cast<size_t>(config.tile)].name, ", ", config.splits,
+                       config.splits == 1 ? " part" : " parts", " of k = ", config.k_per_split);
 }
 
 GemmConfig split_k(const GemmShape& shape, int64_t least_k) {

@@ -168,10 +168,10 @@ std::ostream& operator<<(std::ostream& out, const GemmPlan& plan) {
   if (plan.kernel == GemmPlan::Kernel::pipelined) return out << "pipelined: " << plan.config;
   out << "persistent: tile " << wgmma_tile_infos()[static_cast<size_t>(plan.tile)].name << ", ";
   if (plan.stream_k_blocks > 0)
-    out << "stream-K over " << plan.stream_k_blocks << " blocks";
+    out << concat("stream-K over ", plan.stream_k_blocks, " blocks");
   else
-    out << plan.config.splits << (plan.config.splits == 1 ? " part" : " parts")
-        << " of k = " << plan.config.k_per_split;
+    out << concat(plan.config.splits, plan.config.splits == 1 ? " part" : " parts",
+                  " of k = ", plan.config.k_per_split);
   if (!plan.copies.any()) return out;
   return out << ", transposed copy of " << (!plan.copies.b ? "a" : !plan.copies.a ? "b" : "a and b");
 }

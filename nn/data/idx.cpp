@@ -1,5 +1,6 @@
 #include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/nn/data/gzip.h>
 #include <rondo/nn/data/idx.h>
 #include <rondo/nn/io/sha256.h>
@@ -49,7 +50,7 @@ void check_magic(const std::vector<uint8_t>& content, const std::string& path) {
 
 std::string product_text(const std::vector<int64_t>& shape) {
   std::string text;
-  for (int64_t size : shape) text += (text.empty() ? "" : " x ") + std::to_string(size);
+  for (int64_t size : shape) text += (text.empty() ? "" : " x ") + exact_text(size);
   return text;
 }
 

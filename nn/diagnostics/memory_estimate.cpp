@@ -1,14 +1,13 @@
 #include <rondo/nn/diagnostics/memory_estimate.h>
 
 #include <rondo/kernels/core/size.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/loss/squared_error.h>
 #include <rondo/kernels/runtime/platform.h>
 
 #include <algorithm>
-#include <iomanip>
 #include <limits>
-#include <sstream>
 
 namespace rondo::nn {
 
@@ -29,9 +28,7 @@ int64_t optimizer_bytes(const OptimizerSize& size, int64_t arena_bytes) {
 }
 
 std::string mebibytes(int64_t bytes) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(1) << static_cast<double>(bytes) / (1 << 20) << " MiB";
-  return text.str();
+  return rounded_text(static_cast<double>(bytes) / (1 << 20), std::chars_format::fixed, 1) + " MiB";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <rondo/nn/graph/graph.h>
 
 #include <rondo/kernels/activation/cast.h>
+#include <rondo/kernels/core/text.h>
 
 #include <algorithm>
 #include <numeric>
@@ -8,7 +9,7 @@
 namespace rondo::nn {
 
 std::string text(const Shape& shape) {
-  if (shape.height == 1 && shape.width == 1) return std::to_string(shape.channels);
+  if (shape.height == 1 && shape.width == 1) return exact_text(shape.channels);
   return concat(shape.height, " x ", shape.width, " x ", shape.channels);
 }
 

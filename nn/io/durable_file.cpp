@@ -173,7 +173,7 @@ FileLock::FileLock(const std::string& path) {
     unlink(name_.c_str());
     throw;
   }
-  const std::string process = std::to_string(getpid());
+  const std::string process = exact_text(getpid());
   const bool noted = ftruncate(file, 0) == 0 && write(file, process.data(), process.size()) > 0;
   static_cast<void>(noted);  // the process id is only for error messages
   descriptor_ = file.release();

@@ -1,21 +1,15 @@
 // Parsing of user input: splitting and numbers.
 #pragma once
 
+#include <rondo/kernels/core/text.h>
+
 #include <charconv>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace rondo {
-
-// The shortest text that parses to the same bits.
-template <class Number>
-std::string exact_text(Number value) {
-  char text[64];
-  return {text, std::to_chars(text, std::end(text), value).ptr};
-}
 
 // The text between the separators, unchanged. Returns one part more than there are separators.
 inline std::vector<std::string> split(std::string_view text, char separator) {

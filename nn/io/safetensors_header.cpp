@@ -1,4 +1,5 @@
 #include <rondo/kernels/core/status.h>
+#include <rondo/nn/io/c_locale.h>
 #include <rondo/nn/io/printable.h>
 #include <rondo/nn/io/safetensors_header.h>
 
@@ -227,7 +228,10 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t data_b
   // The parser treats a zero byte as the end of the text.
   if (const size_t zero = text.find('\0'); zero != text.npos) fail_as_json(zero + 1);
   HeaderReader reader;
-  json::sax_parse(text, &reader);
+  {
+    const CLocale of_the_parser;
+    json::sax_parse(text, &reader);
+  }
   // The parser accepts any white space after the object; the format only allows spaces.
   if (const size_t end = text.find_last_not_of(' '); text[end] != '}')
     fail("the header ends with byte ", int{static_cast<unsigned char>(text[end])},

@@ -2,6 +2,7 @@
 
 #include <rondo/kernels/activation/add.h>
 #include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/core/text.h>
 
 #include <string>
 
@@ -51,7 +52,7 @@ AnyModule Module::with_outputs(int64_t outputs) const {
 
 Value Sequential::build(Graph& graph, Value x) const {
   for (size_t i = 0; i < modules_.size(); ++i) {
-    const Graph::Scope scope(graph, std::to_string(i));
+    const Graph::Scope scope(graph, exact_text(i));
     x = modules_[i].build(graph, x);
   }
   return x;

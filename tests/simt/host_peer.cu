@@ -1,4 +1,6 @@
 // Peer access: which device may access the memory of which other device.
+#include <rondo/tests/support/marked_locale.h>
+
 #include "host_support.h"
 
 namespace simt_test {
@@ -72,6 +74,17 @@ TEST_F(HostPeer, PointersInViewsAreChecked) {
   CUDA_OK(cudaLaunchKernelEx(&config, read_view, p_[0], View{1, p_[1]}));
   const std::string message = fault();
   EXPECT_NE(message.find("argument 2 (byte 8 of a struct)"), std::string::npos) << message;
+}
+
+// Whatever locale the program has set: rondo/tests/support/marked_locale.h.
+TEST_F(HostPeer, MessagesAreTheSameInEveryLocale) {
+  const auto config = shape(1, 1);
+  CUDA_OK(cudaLaunchKernelEx(&config, read_view, nullptr, View{1, p_[1]}));
+  const std::string before = fault();
+  CUDA_OK(cudaDeviceReset());
+  const rondo::test::MarkedLocale locale;
+  CUDA_OK(cudaLaunchKernelEx(&config, read_view, nullptr, View{1, p_[1]}));
+  EXPECT_EQ(fault(), before);
 }
 
 TEST_F(HostPeer, HarmlessPointersPass) {

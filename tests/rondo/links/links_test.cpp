@@ -6,6 +6,7 @@
 
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/rondo/support/files.h>
+#include <rondo/tests/support/marked_locale.h>
 #include <rondo/tests/support/no_capture_loads.h>
 #include <rondo/tools/rondo/links/device_name.h>
 #include <rondo/tools/rondo/links/link_file.h>
@@ -59,6 +60,19 @@ class Links : public ::testing::Test {
 
   test::TemporaryDirectory cache_;
 };
+
+// The parser reads numbers by strtod(), which follows the locale.
+TEST_F(Links, ReadBackAsWrittenInEveryLocale) {
+  LinkTable table = even_table(2);
+  link_of(table, 0, 1).latency = 7.5e-6;
+  const std::string text = link_json(table);
+  const test::MarkedLocale locale;
+  EXPECT_EQ(link_json(table), text);
+  const LinkTable back = parse_link_json("f", text);
+  EXPECT_EQ(back.links[1].latency, 7.5e-6);
+  EXPECT_EQ(back.host_seconds_per_call, 1e-6);
+  EXPECT_EQ(link_json(back), text);
+}
 
 TEST_F(Links, ReadBackAsWritten) {
   LinkTable table = even_table(3);

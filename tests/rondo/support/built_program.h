@@ -37,7 +37,7 @@ class BuiltProgram : public ::testing::Test {
   }
   // Its standard output goes to `stdout_path`, or to the outcome if that is empty.
   pid_t start(std::vector<std::string> words, const std::string& stdout_path = "") {
-    words.insert(words.begin(), RONDO_PROGRAM);
+    words.insert(words.begin(), program_);
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -48,7 +48,7 @@ class BuiltProgram : public ::testing::Test {
     posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), kNew, 0644);
     posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), kNew, 0644);
     pid_t child = 0;
-    EXPECT_EQ(posix_spawn(&child, RONDO_PROGRAM, &actions, nullptr, argv.data(), environ), 0);
+    EXPECT_EQ(posix_spawn(&child, program_.c_str(), &actions, nullptr, argv.data(), environ), 0);
     posix_spawn_file_actions_destroy(&actions);
     return child;
   }
@@ -73,6 +73,7 @@ class BuiltProgram : public ::testing::Test {
     EXPECT_EQ(results_.files(), 0u) << line;
   }
 
+  std::string program_ = RONDO_PROGRAM;
   TemporaryDirectory data_, results_, streams_;
 };
 

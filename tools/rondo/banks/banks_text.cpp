@@ -1,4 +1,5 @@
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/banks/banks.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/output_file.h>
@@ -13,7 +14,7 @@ constexpr size_t kCell = 3;  // characters: "31", and a mark if several lanes sh
 
 std::string cell_text(const Lanes& lanes) {
   if (lanes.empty()) return right(".", kCell - 1) + " ";
-  return right(std::to_string(lanes[0]), kCell - 1) + (lanes.size() > 1 ? "+" : " ");
+  return right(exact_text(lanes[0]), kCell - 1) + (lanes.size() > 1 ? "+" : " ");
 }
 
 // A table with a label before each row of cells. A terminal that is too narrow for all columns gets the left
@@ -44,7 +45,7 @@ struct Table {
   }
 };
 
-std::string header_cell(int number) { return right(std::to_string(number), kCell - 1) + " "; }
+std::string header_cell(int number) { return right(exact_text(number), kCell - 1) + " "; }
 
 std::string banks_table(const AccessDrawing& drawing, const Terminal& terminal) {
   const std::vector<BankRow> rows = bank_rows(drawing.access, drawing.store);
@@ -69,7 +70,7 @@ std::string sectors_table(const AccessDrawing& drawing, const Terminal& terminal
   table.labels = {"address"};
   for (int byte = 0; byte < simt::kSectorBytes; byte += cell) table.header.push_back(header_cell(byte));
   for (const SectorRow& row : rows) {
-    table.labels.push_back(std::to_string(row.address));
+    table.labels.push_back(exact_text(row.address));
     table.rows.emplace_back();
     for (const Lanes& lanes : row.cells) table.rows.back().push_back(cell_text(lanes));
   }

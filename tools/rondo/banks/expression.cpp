@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <string_view>
 
@@ -139,7 +138,8 @@ class Parser {
     skip_spaces();
     size_t end = at_;
     const auto part_of_word = [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+      return ('0' <= c && c <= '9') || ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_' ||
+             c == '.';
     };
     while (end < text_.size() && part_of_word(text_[end])) ++end;
     const std::string_view word = std::string_view(text_).substr(at_, end - at_);

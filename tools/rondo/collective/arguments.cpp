@@ -1,11 +1,10 @@
 #include <rondo/collectives/reduce/reduce_vectors.h>
 #include <rondo/tools/rondo/arguments.h>
-#include <rondo/tools/rondo/support/byte_count.h>
 #include <rondo/tools/rondo/collective/arguments.h>
+#include <rondo/tools/rondo/support/byte_count.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <string_view>
 
@@ -124,9 +123,8 @@ std::vector<int64_t> CollectiveArguments::sizes() const {
 
 Command add_collective(const Command& app, Verb verb, CollectiveArguments& to) {
   to.verb = verb;
-  const Command command =
-      app.add_command(command_of(verb), concat("Time and check ", command_of(verb),
-                                               ", and compare with the machine's bound"));
+  const Command command = app.add_command(command_of(verb), concat("Time and check ", command_of(verb),
+                                                                   ", and compare with the machine's bound"));
   add_placement(command, to);
   add_sizes(command, to);
   add_timing(command, to);
@@ -151,8 +149,9 @@ Command add_collective(const Command& app, Verb verb, CollectiveArguments& to) {
 int64_t parse_size(const std::string& option, const std::string& text) {
   constexpr std::string_view kSuffixes = "KMGTkmgt";
   std::string spelled = text;
-  if (!text.empty() && kSuffixes.find(text.back()) != std::string_view::npos) {
-    spelled.back() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.back())));
+  const size_t suffix = text.empty() ? std::string_view::npos : kSuffixes.find(text.back());
+  if (suffix != std::string_view::npos) {
+    spelled.back() = kSuffixes[suffix % 4];
     spelled += "iB";
   }
   const std::optional<int64_t> bytes = read_byte_count(spelled);

@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/text.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/collective/report.h>
 #include <rondo/tools/rondo/support/format.h>
@@ -16,7 +17,7 @@ std::string gigabytes(double rate) { return figure(rate * 1e-9); }
 std::string reduction_name(const std::optional<Reduction>& reduction) {
   return reduction ? short_name_of(*reduction) : "none";
 }
-std::string root_name(const std::optional<int>& root) { return root ? std::to_string(*root) : "-1"; }
+std::string root_name(const std::optional<int>& root) { return root ? exact_text(*root) : "-1"; }
 
 std::string timing_text(const CollectiveReport& report, const CollectiveRow& row,
                         const std::optional<CollectiveTiming>& timing) {
@@ -25,7 +26,7 @@ std::string timing_text(const CollectiveReport& report, const CollectiveRow& row
   if (timing) {
     cells = {microseconds(timing->seconds), gigabytes(algorithm_bandwidth(row, *timing)),
              gigabytes(bus_bandwidth(report.verb, report.ranks, row, *timing)),
-             timing->wrong ? std::to_string(*timing->wrong) : "N/A"};
+             timing->wrong ? exact_text(*timing->wrong) : "N/A"};
   }
   std::string text;
   for (const std::string& cell : cells) text += right(cell, kWidth);
@@ -72,7 +73,7 @@ std::string collective_header(const CollectiveReport& report) {
 }
 
 std::string collective_line(const CollectiveReport& report, const CollectiveRow& row) {
-  std::string line = right(std::to_string(row.bytes), 12) + right(std::to_string(row.count), 14) +
+  std::string line = right(exact_text(row.bytes), 12) + right(exact_text(row.count), 14) +
                      right(short_name_of(row.dtype), 10) + right(reduction_name(row.reduction), 8) +
                      right(root_name(row.root), 8) + timing_text(report, row, row.out_of_place) +
                      timing_text(report, row, row.in_place);

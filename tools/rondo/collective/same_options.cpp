@@ -1,6 +1,7 @@
 #include <rondo/collectives/across_hosts/gather.h>
-#include <rondo/tools/rondo/support/byte_count.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/collective/same_options.h>
+#include <rondo/tools/rondo/support/byte_count.h>
 
 #include <array>
 
@@ -8,7 +9,7 @@ namespace rondo::program {
 
 namespace {
 
-std::string number(int64_t value) { return std::to_string(value); }
+std::string number(int64_t value) { return exact_text(value); }
 
 std::string bytes(int64_t value) { return byte_count_text(value); }
 

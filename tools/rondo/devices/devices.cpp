@@ -1,5 +1,6 @@
 #include <cuda_runtime_api.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/devices/devices.h>
 #include <rondo/tools/rondo/support/format.h>
@@ -22,7 +23,7 @@ Row describe(int device) {
   RONDO_CUDA_THROW(cudaMemGetInfo(&free, &total));
   return {device_label(device),
           properties.name,
-          std::to_string(properties.multiProcessorCount),
+          exact_text(properties.multiProcessorCount),
           byte_size(static_cast<int64_t>(total)),
           byte_size(static_cast<int64_t>(free)),
           concat(properties.major, ".", properties.minor)};

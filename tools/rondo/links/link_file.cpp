@@ -1,4 +1,5 @@
 #include <rondo/kernels/runtime/platform.h>
+#include <rondo/nn/io/c_locale.h>
 #include <rondo/nn/io/printable.h>
 #include <rondo/nn/io/regular_file.h>
 #include <rondo/tools/rondo/links/link_file.h>
@@ -66,6 +67,7 @@ LinkTable parse_link_json(const std::string& name, const std::string& text) {
   const auto fail = [&](const auto&... why) { throw Error(bad_argument("'", name, "' ", why...)); };
   LinkTable table;
   try {
+    const CLocale of_the_parser;
     const Json document = Json::parse(text);
     if (!document.is_object() || !document.contains("rondo_links")) fail("was not written by rondo links");
     if (document.at("rondo_links") != kVersion)
@@ -81,8 +83,7 @@ LinkTable parse_link_json(const std::string& name, const std::string& text) {
       const size_t index = table.links.size(), count = table.devices.size();
       if (index >= count * count || entry.at("from") != table.devices[index / count].device ||
           entry.at("to") != table.devices[index % count].device)
-        fail("has the link from ", entry.at("from").dump(), " to ", entry.at("to").dump(),
-             " out of order");
+        fail("has the link from ", entry.at("from").dump(), " to ", entry.at("to").dump(), " out of order");
       const std::string word = entry.at("access");
       const std::optional<PeerAccess> access = parse_access(word);
       if (!access) fail("has the access '", word, "', must be same device, direct, unsupported or broken");

@@ -1,4 +1,5 @@
 #include <rondo/collectives/models/ring_order.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/devices/devices.h>
 #include <rondo/tools/rondo/links/link_file.h>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <sstream>
 
 namespace rondo::program {
 namespace {
@@ -90,7 +90,7 @@ OutputFile store_of(const LinksArguments& arguments) {
 }  // namespace
 
 std::string link_text(const LinkTable& table) {
-  std::ostringstream out;
+  TextStream out;
   std::vector<TextRow> rows = {{"device", "name", "memory GB/s", "kernel us"}};
   for (const MeasuredDevice& device : table.devices)
     rows.push_back({device_label(device.device), device.name, gigabytes(device.memory_bandwidth),

@@ -122,11 +122,11 @@ Errors errors(const Matrix& got, const Reference& exact) {
   return all;
 }
 
-std::string text_of(double error) { return std::isfinite(error) ? formatted("%.3g", error) : "overflow"; }
+std::string text_of(double error) { return std::isfinite(error) ? general(error, 3) : "overflow"; }
 
 void show_errors(const NumericsArguments& arguments, std::ostream& out) {
-  out << "Errors of " << arguments.size << " x " << arguments.size
-      << " results, in units of 2^-24 * sum |a| |b|: root mean square / largest\n\n";
+  out << concat("Errors of ", arguments.size, " x ", arguments.size,
+                " results, in units of 2^-24 * sum |a| |b|: root mean square / largest\n\n");
   std::vector<TextRow> rows = {{"factors", "k"}};
   for (const Arithmetic& arithmetic : kArithmetics)
     if (has(arithmetic)) rows[0].push_back(arithmetic.name);
@@ -177,7 +177,7 @@ void show_special_values(std::ostream& out) {
     for (const Arithmetic& arithmetic : kArithmetics) {
       if (!has(arithmetic)) continue;
       const float value = product(arithmetic, {sum.a, sum.a + 2}, {sum.b, sum.b + 2}, 1, 1, 2)[0];
-      row.push_back(std::isnan(value) ? "nan" : formatted("%.9g", static_cast<double>(value)));
+      row.push_back(std::isnan(value) ? "nan" : general(static_cast<double>(value), 9));
     }
     rows.push_back(row);
   }

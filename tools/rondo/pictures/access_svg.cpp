@@ -1,4 +1,5 @@
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/banks/banks.h>
 #include <rondo/tools/rondo/pictures/svg.h>
 
@@ -16,7 +17,7 @@ constexpr double kLeastWidth = 860;
 
 std::string list(const Lanes& lanes) {
   std::string text = lanes.size() == 1 ? "thread " : "threads ";
-  for (const int lane : lanes) text += (lane == lanes[0] ? "" : ", ") + std::to_string(lane);
+  for (const int lane : lanes) text += (lane == lanes[0] ? "" : ", ") + exact_text(lane);
   return text;
 }
 
@@ -68,7 +69,7 @@ struct Grid {
            element("rect", "x", x, "y", y, "width", w, "height", h, "rx", 3, "fill",
                    hue_colour(360.0 * lanes[0] / 32, 0.62, lanes[0] % 2 == 0 ? 0.84 : 0.76)) +
            words(x + w / 2, y + 14.5, "middle", 12, kInk,
-                 std::to_string(lanes[0]) + (lanes.size() > 1 ? "+" : "")) +
+                 exact_text(lanes[0]) + (lanes.size() > 1 ? "+" : "")) +
            "</g>\n";
   }
 };
@@ -82,7 +83,7 @@ Grid banks_grid(const AccessDrawing& drawing) {
       .labels = {},
       .rows = {},
       .name_of = [](size_t row, size_t bank) { return concat("wavefront ", row + 1, ", bank ", bank); }};
-  for (int bank = 0; bank < simt::kBanks; ++bank) grid.columns.push_back(std::to_string(bank));
+  for (int bank = 0; bank < simt::kBanks; ++bank) grid.columns.push_back(exact_text(bank));
   for (const BankRow& row : bank_rows(drawing.access, drawing.store)) {
     grid.labels.push_back(concat(grid.labels.size() + 1, ": ", row.first_lane, "-", row.last_lane));
     grid.rows.emplace_back(row.lanes.begin(), row.lanes.end());
@@ -102,9 +103,9 @@ Grid sectors_grid(const AccessDrawing& drawing) {
             .name_of = [=](size_t row, size_t column) {
               return concat("address ", sectors[row].address + column * cell);
             }};
-  for (size_t byte = 0; byte < simt::kSectorBytes; byte += cell) grid.columns.push_back(std::to_string(byte));
+  for (size_t byte = 0; byte < simt::kSectorBytes; byte += cell) grid.columns.push_back(exact_text(byte));
   for (const SectorRow& sector : sectors) {
-    grid.labels.push_back(std::to_string(sector.address));
+    grid.labels.push_back(exact_text(sector.address));
     grid.rows.push_back(sector.cells);
   }
   return grid;

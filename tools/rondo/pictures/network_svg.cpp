@@ -1,7 +1,8 @@
-#include <rondo/tools/rondo/support/format.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/pictures/network_layout.h>
 #include <rondo/tools/rondo/pictures/network_svg.h>
 #include <rondo/tools/rondo/pictures/svg.h>
+#include <rondo/tools/rondo/support/format.h>
 
 #include <algorithm>
 
@@ -75,7 +76,7 @@ class NetworkPicture {
   static std::string drawn(const NetworkBox& box) {
     const double left = x(box), top = y(box), middle = left + kWidth / 2;
     std::string what = box.of.layer, shape = text(box.of.output);
-    if (box.times > 1) what += ", " + std::to_string(box.times) + " times";
+    if (box.times > 1) what += ", " + exact_text(box.times) + " times";
     if (box.of.parameters > 0)
       shape += ", " + grouped(box.of.parameters) + " parameters" + (box.times > 1 ? " each" : "");
     std::string svg =

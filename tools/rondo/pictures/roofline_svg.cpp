@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/pictures/roofline_svg.h>
 #include <rondo/tools/rondo/pictures/svg.h>
 #include <rondo/tools/rondo/support/format.h>
@@ -30,8 +31,8 @@ std::string rate_text(double rate) {
   constexpr std::pair<double, const char*> kUnits[] = {
       {1e12, " TFLOP/s"}, {1e9, " GFLOP/s"}, {1e6, " MFLOP/s"}};
   for (const auto& [unit, name] : kUnits)
-    if (rate >= 0.999 * unit) return formatted("%.3g", rate / unit) + name;
-  return formatted("%.3g FLOP/s", rate);
+    if (rate >= 0.999 * unit) return general(rate / unit, 3) + name;
+  return general(rate, 3) + " FLOP/s";
 }
 
 }  // namespace
@@ -51,8 +52,7 @@ std::string roofline_svg(const Roofline& roofline) {
   for (int decade = x.low; decade <= x.high; ++decade) {
     const double at = x.at(std::pow(10.0, decade));
     content += svg::element("line", "x1", at, "y1", kTop, "x2", at, "y2", bottom, "stroke", svg::kGrid);
-    content +=
-        svg::words(at, bottom + 18, "middle", 11, svg::kSoftInk, formatted("%g", std::pow(10.0, decade)));
+    content += svg::words(at, bottom + 18, "middle", 11, svg::kSoftInk, general(std::pow(10.0, decade), 6));
   }
   for (int decade = y.low; decade <= y.high; ++decade) {
     const double at = y.at(std::pow(10.0, decade));
@@ -84,7 +84,7 @@ std::string roofline_svg(const Roofline& roofline) {
     const char* const colour = kColours[i % std::size(kColours)];
     content +=
         svg::element("circle", "cx", x.at(point.intensity), "cy", y.at(point.rate), "r", 5, "fill", colour);
-    const std::string number = std::to_string(i + 1);
+    const std::string number = exact_text(i + 1);
     content += svg::words(x.at(point.intensity) + 7, y.at(point.rate) + 3, "start", 9, svg::kInk, number);
     const double line = kTop + 10 + kLegendLine * static_cast<double>(i);
     content += svg::element("circle", "cx", right + 20, "cy", line - 4, "r", 5, "fill", colour);

@@ -1,10 +1,11 @@
 #include <rondo/collectives/algorithms/ring_schedule.h>
 #include <rondo/kernels/core/status.h>
-#include <rondo/tools/rondo/support/byte_count.h>
-#include <rondo/tools/rondo/support/format.h>
-#include <rondo/tools/rondo/schedule/schedule.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/pictures/schedule_svg.h>
 #include <rondo/tools/rondo/pictures/svg.h>
+#include <rondo/tools/rondo/schedule/schedule.h>
+#include <rondo/tools/rondo/support/byte_count.h>
+#include <rondo/tools/rondo/support/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -101,7 +102,7 @@ class SchedulePicture {
     for (int step = 0; step < ring::steps(ranks_); ++step)
       text += words(x(step) + cell_width() / 2, kMarginTop - 9, "middle",
                     std::min(13.0, pitch_ * (ring::steps(ranks_) > 100 ? 0.4 : 0.52)), kSoftInk,
-                    (step == 0 && pitch_ >= 60 ? "step " : "") + std::to_string(step));
+                    (step == 0 && pitch_ >= 60 ? "step " : "") + exact_text(step));
     return text;
   }
 
@@ -149,7 +150,7 @@ class SchedulePicture {
     }
     const double size = std::clamp(h * 0.46, 8.0, 24.0);
     text += words(x0 + w / 2, y0 + h / 2 + size * 0.36, "middle", size, t.bytes == 0 ? kAxis : kInk,
-                  std::to_string(t.chunk), "font-weight", t.adds ? "400" : "700");
+                  exact_text(t.chunk), "font-weight", t.adds ? "400" : "700");
     return text + "</g>\n";
   }
 
@@ -193,7 +194,7 @@ class SchedulePicture {
                       colours_.full(chunk), "stroke", "#ffffff", "stroke-width", std::min(1.5, w / 8));
       if (w >= 12)
         text += words(x0 + w / 2, top + kStripHeight / 2 + 5, "middle", std::min(15.0, w * 0.42), kInk,
-                      (w >= 90 ? "chunk " : "") + std::to_string(chunk));
+                      (w >= 90 ? "chunk " : "") + exact_text(chunk));
       text += "</g>\n";
     }
     const std::string sent = ranks_ == 1 ? ""

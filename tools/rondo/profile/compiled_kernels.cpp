@@ -1,4 +1,5 @@
 #include <rondo/kernels/core/status.h>
+#include <rondo/nn/io/c_locale.h>
 #include <rondo/nn/io/printable.h>
 #include <rondo/nn/io/regular_file.h>
 #include <rondo/tools/rondo/profile/compiled_kernels.h>
@@ -35,6 +36,7 @@ CompiledKernels::CompiledKernels(const std::string& path) {
   constexpr int64_t kMostBytes = int64_t{64} << 20;
   const auto text = RegularFile(path).contents<std::string>(kMostBytes);
   try {
+    const CLocale of_the_parser;
     const nlohmann::json report = nlohmann::json::parse(text);
     for (const auto& row : report.at("kernels")) {
       std::string arch = row.at("arch");

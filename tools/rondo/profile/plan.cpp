@@ -3,7 +3,6 @@
 #include <rondo/tools/rondo/profile/plan.h>
 #include <rondo/tools/rondo/support/text_table.h>
 
-#include <sstream>
 #include <vector>
 
 namespace rondo::program {
@@ -63,9 +62,7 @@ std::string gemm_plan_text(const ProfileArguments& arguments, const simt::GpuPro
         "none: ", arguments.type == DType::float32 ? name_of(arguments.math) : name_of(arguments.type),
         " needs compute capability ", capability_text(least / 10, least % 10));
   }
-  std::ostringstream text;
-  text << rung_of(*plan, arguments) << ", " << *plan;
-  return text.str();
+  return concat(rung_of(*plan, arguments), ", ", *plan);
 }
 
 void show_gemm_plans(const ProfileArguments& arguments, std::ostream& out) {

@@ -1,4 +1,5 @@
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/profile/compiled_kernels.h>
 #include <rondo/tools/rondo/profile/draw.h>
 #include <rondo/tools/rondo/profile/plan.h>
@@ -60,7 +61,7 @@ ProfileReport run_profile(const ProfileArguments& arguments) {
       ProfiledKernel& kernel = part.kernels.emplace_back();
       kernel.name = short_kernel_name(profile.name);
       kernel.registers =
-          compiled.registers(kernel.name, std::to_string(10 * report.gpu->major + report.gpu->minor));
+          compiled.registers(kernel.name, exact_text(10 * report.gpu->major + report.gpu->minor));
       kernel.forecast = forecast(profile, *report.gpu, kernel.registers, {.warm = arguments.warm});
       kernel.profile = std::move(profile);
     }

@@ -1,4 +1,5 @@
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/profile/lines.h>
 #include <rondo/tools/rondo/profile/profile.h>
 #include <rondo/tools/rondo/profile/source_place.h>
@@ -24,9 +25,9 @@ std::string megabytes(double bytes) { return fixed(bytes / 1e6, bytes < 1e7 ? 2 
 
 std::string grid_text(const simt::KernelProfile& profile) {
   const auto& g = profile.grid;
-  std::string text = std::to_string(g.x);
-  if (g.y > 1 || g.z > 1) text += "x" + std::to_string(g.y);
-  if (g.z > 1) text += "x" + std::to_string(g.z);
+  std::string text = exact_text(g.x);
+  if (g.y > 1 || g.z > 1) text += "x" + exact_text(g.y);
+  if (g.z > 1) text += "x" + exact_text(g.z);
   return text;
 }
 
@@ -75,7 +76,7 @@ void show_lines(const ProfiledKernel& kernel, std::ostream& out) {
   for (const simt::AccessCounts& access : accesses) {
     const bool shared = access.space == simt::AccessSpace::shared;
     const auto requests = static_cast<double>(access.requests);
-    table.push_back({source_place(access), access_text(access), std::to_string(access.bytes),
+    table.push_back({source_place(access), access_text(access), exact_text(access.bytes),
                      grouped(static_cast<int64_t>(access.requests)),
                      ratio(static_cast<double>(access.lanes), requests),
                      shared ? "" : ratio(static_cast<double>(access.sectors), requests),
@@ -148,9 +149,9 @@ void show_profile_text(const ProfileReport& report, bool lines, std::ostream& ou
       const KernelForecast& f = kernel.forecast;
       const KernelTotals& t = f.totals;
       table.push_back(
-          {first ? part.name : "", kernel.name, std::to_string(kernel.profile.launches),
+          {first ? part.name : "", kernel.name, exact_text(kernel.profile.launches),
            grid_text(kernel.profile),
-           std::to_string(kernel.profile.block.x * kernel.profile.block.y * kernel.profile.block.z),
+           exact_text(kernel.profile.block.x * kernel.profile.block.y * kernel.profile.block.z),
            concat(f.occupancy.warps, kernel.registers ? "" : "?"), fixed(f.waves, f.waves < 10 ? 2 : 0),
            ratio(t.lanes, t.requests), ratio(t.global_sectors, t.global_requests),
            ratio(t.shared_wavefronts, t.shared_requests), ratio(t.warp_multiply_adds, t.instructions, 2),

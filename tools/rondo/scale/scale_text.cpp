@@ -1,8 +1,8 @@
 #include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/scale/scale.h>
 #include <rondo/tools/rondo/support/byte_count.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/output_file.h>
-#include <rondo/tools/rondo/scale/scale.h>
 
 #include <algorithm>
 
@@ -54,7 +54,7 @@ bool applies(ScaleAlgorithm algorithm, int64_t devices, const Cluster& cluster) 
   return flat || has_hierarchy(devices, cluster);
 }
 
-std::string three_digits(double value) { return formatted("%.3g", value); }
+std::string three_digits(double value) { return general(value, 3); }
 
 std::string time_text(double seconds) {
   if (seconds < 999.5e-6) return three_digits(seconds * 1e6) + " us";

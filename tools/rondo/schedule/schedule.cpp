@@ -1,10 +1,11 @@
 #include <rondo/collectives/algorithms/ring_schedule.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/core/text.h>
+#include <rondo/tools/rondo/pictures/schedule_svg.h>
+#include <rondo/tools/rondo/schedule/schedule.h>
 #include <rondo/tools/rondo/support/byte_count.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/output_file.h>
-#include <rondo/tools/rondo/schedule/schedule.h>
-#include <rondo/tools/rondo/pictures/schedule_svg.h>
 
 #include <algorithm>
 
@@ -22,15 +23,15 @@ std::string hop(int rank, int ranks) { return concat(rank, " -> ", ring::next_po
 // The chunk that each rank sends, for the steps [first, end).
 std::string steps_text(int ranks, int64_t bytes, int first, int end) {
   const size_t label = hop(ranks - 1, ranks).size() + hop(0, ranks).size() % 2;
-  const size_t cell = std::to_string(std::max(end - 1, ranks - 1)).size() + 1;
+  const size_t cell = exact_text(std::max(end - 1, ranks - 1)).size() + 1;
   std::string text = left("step", label + 1);
-  for (int step = first; step < end; ++step) text += right(std::to_string(step), cell);
+  for (int step = first; step < end; ++step) text += right(exact_text(step), cell);
   text += "\n";
   for (int rank = 0; rank < ranks; ++rank) {
     text += left(hop(rank, ranks), label + 1);
     for (int step = first; step < end; ++step) {
       const Transfer transfer = transfer_of(rank, step, ranks, bytes);
-      text += right(transfer.bytes > 0 ? std::to_string(transfer.chunk) : "-", cell);
+      text += right(transfer.bytes > 0 ? exact_text(transfer.chunk) : "-", cell);
     }
     text += "\n";
   }
@@ -95,8 +96,8 @@ void show_schedule(const ScheduleArguments& arguments, std::ostream& out) {
     return;
   }
   picture.write(schedule_svg(arguments.ranks, arguments.bytes));
-  out << "the schedule of " << arguments.ranks << (arguments.ranks == 1 ? " rank" : " ranks") << " is in "
-      << picture.shown() << "\n";
+  out << concat("the schedule of ", arguments.ranks, arguments.ranks == 1 ? " rank" : " ranks", " is in ",
+                picture.shown(), "\n");
 }
 
 }  // namespace rondo::program

@@ -1,12 +1,12 @@
+#include <rondo/kernels/core/text.h>
 #include <rondo/kernels/runtime/platform.h>
+#include <rondo/tools/rondo/shard/shard.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/output_file.h>
-#include <rondo/tools/rondo/shard/shard.h>
 #include <rondo/tools/rondo/support/text_table.h>
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 namespace rondo::program {
 namespace {
@@ -122,7 +122,7 @@ std::string table(const Sharding& sharding) {
         row = {row[0], range(part.rows), range(part.columns), byte_size(bytes_of(part))};
     rows.push_back(row);
   }
-  std::ostringstream out;
+  TextStream out;
   show_table(rows, out, 3);
   return out.str();
 }
@@ -134,8 +134,8 @@ std::string holders_text(const ArrayPart& part) {
   for (size_t i = 0, end; i < part.devices.size(); i = end) {
     for (end = i + 1; end < part.devices.size() && part.devices[end] == part.devices[end - 1] + 1;) ++end;
     if (end - i == 2) end = i + 1;  // "0,1" and not "0-1"
-    text += text.empty() ? device_label(part.devices[i]) : "," + std::to_string(part.devices[i]);
-    if (end - i > 2) text += "-" + std::to_string(part.devices[end - 1]);
+    text += text.empty() ? device_label(part.devices[i]) : "," + exact_text(part.devices[i]);
+    if (end - i > 2) text += "-" + exact_text(part.devices[end - 1]);
   }
   return part.empty() ? text + " (nothing)" : text;
 }

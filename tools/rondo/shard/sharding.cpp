@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/text.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/tools/rondo/shard/sharding.h>
 
@@ -84,7 +85,7 @@ Sharding sharding_of(const ShardArguments& arguments) {
   if (arguments.array) return of_training(arguments);
   const auto axes = [](const std::string& part) { return part.empty() ? "-" : part; };
   std::string mesh;
-  for (const int64_t size : arguments.mesh) mesh += (mesh.empty() ? "" : " x ") + std::to_string(size);
+  for (const int64_t size : arguments.mesh) mesh += (mesh.empty() ? "" : " x ") + exact_text(size);
   return shard("An array split " + axes(arguments.spec->rows) + "," + axes(arguments.spec->columns) +
                    " over the mesh " + mesh,
                {"rows", arguments.shape[0]}, {"columns", arguments.shape[1]}, arguments.mesh,

@@ -1,21 +1,21 @@
+#include <rondo/kernels/core/text.h>
 #include <rondo/kernels/runtime/platform.h>
-#include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/scale/scale.h>
 #include <rondo/tools/rondo/strategies/strategies.h>
+#include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/text_table.h>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 namespace rondo::program {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string difference_text(double value) { return value == 0 ? "none" : formatted("%.1e", value); }
+std::string difference_text(double value) { return value == 0 ? "none" : scientific(value, 1); }
 
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
@@ -59,7 +59,7 @@ std::string strategies_text(const StrategyReport& report) {
   });
   const std::string micro_batches =
       has_pipeline ? concat(" (pipeline: ", grouped(report.micro_batches), " micro-batches)") : "";
-  std::ostringstream out;
+  TextStream out;
   out << report.model << ", " << grouped(report.parameters) << " parameters, batches of "
       << grouped(report.batch) << micro_batches << ", learning rate " << report.lr << ", "
       << grouped(report.steps) << (report.steps == 1 ? " step" : " steps") << "\n\n";

@@ -1,11 +1,10 @@
+#include <rondo/kernels/core/text.h>
 #include <rondo/nn/models/models.h>
-#include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/pictures/network_svg.h>
-#include <rondo/tools/rondo/support/output_file.h>
 #include <rondo/tools/rondo/summary/summary.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/support/output_file.h>
 #include <rondo/tools/rondo/support/text_table.h>
-
-#include <sstream>
 
 namespace rondo::program {
 
@@ -35,7 +34,7 @@ std::string summary_text(const std::string& model, const nn::Graph& graph, int64
   for (const nn::SummaryRow& row : summary.rows)
     table.push_back({row.name, row.layer, text(row.output), or_nothing(row.parameters),
                      row.flops > 0 ? operations(row.flops) : "", bytes_of(row.output, row.type)});
-  std::ostringstream out;
+  TextStream out;
   show_table(table, out, 3);
   out << "\n"
       << model << ": " << grouped(summary.parameters) << " parameters (" << byte_size(summary.parameter_bytes)

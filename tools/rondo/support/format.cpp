@@ -1,13 +1,16 @@
+#include <rondo/kernels/core/text.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/support/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 namespace rondo::program {
 namespace {
+
+// 2 digits, as in 2:05.
+std::string two_digits(int64_t value) { return (value < 10 ? "0" : "") + exact_text(value); }
 
 std::string padding(const std::string& text, size_t width) {
   const auto continues_character = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
@@ -17,24 +20,22 @@ std::string padding(const std::string& text, size_t width) {
 
 }  // namespace
 
-std::string formatted(const char* format, double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
+std::string fixed(double value, int digits) { return rounded_text(value, std::chars_format::fixed, digits); }
+
+std::string scientific(double value, int digits) {
+  return rounded_text(value, std::chars_format::scientific, digits);
 }
 
-std::string fixed(double value, int digits) {
-  std::array<char, 400> text;  // the largest double has 309 digits before the point
-  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
-  return text.data();
+std::string general(double value, int digits) {
+  return rounded_text(value, std::chars_format::general, digits);
 }
 
 std::string loss_text(double loss) {
-  return loss < 1000 ? fixed(loss, 4) : formatted("%.2e", loss);  // NaN stays nan
+  return loss < 1000 ? fixed(loss, 4) : scientific(loss, 2);  // NaN stays nan
 }
 
 std::string grouped(int64_t value) {
-  std::string text = std::to_string(value);
+  std::string text = exact_text(value);
   const std::ptrdiff_t sign = value < 0 ? 1 : 0;
   for (auto end = static_cast<std::ptrdiff_t>(text.size()) - 3; end > sign; end -= 3)
     text.insert(static_cast<size_t>(end), 1, ',');
@@ -46,15 +47,9 @@ std::string duration(double seconds) {
   if (seconds < 0.9995) return fixed(seconds * 1e3, seconds < 0.00995 ? 1 : 0) + " ms";
   if (seconds < 99.95) return fixed(seconds, 1) + " s";
   const auto whole = static_cast<int64_t>(std::llround(seconds));
-  std::array<char, 40> text;
-  if (whole < 3600) {
-    std::snprintf(text.data(), text.size(), "%d:%02d", static_cast<int>(whole / 60),
-                  static_cast<int>(whole % 60));
-  } else {
-    std::snprintf(text.data(), text.size(), "%lld:%02d:%02d", static_cast<long long>(whole / 3600),
-                  static_cast<int>(whole / 60 % 60), static_cast<int>(whole % 60));
-  }
-  return text.data();
+  const std::string minutes =
+      whole < 3600 ? exact_text(whole / 60) : exact_text(whole / 3600) + ":" + two_digits(whole / 60 % 60);
+  return minutes + ":" + two_digits(whole % 60);
 }
 
 std::string byte_size(int64_t bytes) {

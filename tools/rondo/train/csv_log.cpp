@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 #include <string_view>
 
 namespace rondo::program {
@@ -25,7 +24,7 @@ constexpr size_t kMostShown = 100;  // bytes of an invalid line in a message
 std::string csv_log(std::span<const EpochReport> epochs) {
   std::string text = head() + "\n";
   for (const EpochReport& epoch : epochs) {
-    text += std::to_string(epoch.epoch);
+    text += exact_text(epoch.epoch);
     for (double value : {epoch.train_loss, epoch.test_accuracy, epoch.seconds})
       text += "," + exact_text(value);
     for (double phase : epoch.phases) text += "," + exact_text(phase);
@@ -35,15 +34,18 @@ std::string csv_log(std::span<const EpochReport> epochs) {
 }
 
 std::vector<EpochReport> parse_csv_log(const std::string& name, const std::string& text) {
-  std::istringstream lines(text);
+  std::vector<std::string> lines = split(text, '\n');
+  if (lines.back().empty()) lines.pop_back();  // after the last line's end
   std::string line;
   const auto refuse = [&](size_t number, const std::string& why) {
     throw Error(
         bad_argument("the log '", name, "', line ", number, " is '", excerpt(line, kMostShown), "', ", why));
   };
-  if (!std::getline(lines, line) || line != head()) refuse(1, "must be '" + head() + "'");
+  if (!lines.empty()) line = lines[0];
+  if (line != head()) refuse(1, "must be '" + head() + "'");
   std::vector<EpochReport> epochs;
-  for (size_t number = 2; std::getline(lines, line); ++number) {
+  for (size_t number = 2; number <= lines.size(); ++number) {
+    line = lines[number - 1];
     std::vector<double> fields;
     for (size_t begin = 0; begin <= line.size();) {
       const size_t end = std::min(line.find(',', begin), line.size());

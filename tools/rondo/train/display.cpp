@@ -1,5 +1,7 @@
-#include <rondo/tools/rondo/train/display.h>
+#include <rondo/kernels/core/status.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/train/display.h>
 
 #include <algorithm>
 #include <array>
@@ -22,8 +24,8 @@ double share_done(const TrainingProgress& progress) {
 }
 
 std::string position(int epoch, int epochs) {
-  const std::string total = std::to_string(epochs);
-  return right(std::to_string(epoch), total.size()) + "/" + total;
+  const std::string total = exact_text(epochs);
+  return right(exact_text(epoch), total.size()) + "/" + total;
 }
 
 // This function and the next require samples_done > 0 and seconds > 0.
@@ -105,9 +107,10 @@ void Display::show(const TrainingProgress& progress) {
   }
   if (progress.seconds - spoken_seconds_ < kPlainEvery || progress.samples_done >= progress.samples) return;
   spoken_seconds_ = progress.seconds;
-  out_ << "        epoch " << progress.epoch << ", " << percent(share_done(progress), 1) << ": loss "
-       << loss_text(progress.loss) << ", " << images_per_second(progress) << ", "
-       << time_left(progress, epochs_) << std::endl;
+  out_ << concat("        epoch ", progress.epoch, ", ", percent(share_done(progress), 1), ": loss ",
+                 loss_text(progress.loss), ", ", images_per_second(progress), ", ",
+                 time_left(progress, epochs_))
+       << std::endl;
 }
 
 void Display::show(const EpochReport& report) {

@@ -1,11 +1,12 @@
 #include <nlohmann/json.hpp>
 
-#include <rondo/kernels/runtime/platform.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/kernels/random/random.h>
-#include <rondo/nn/train/data_parallel.h>
-#include <rondo/nn/models/models.h>
-#include <rondo/nn/io/parse.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/diagnostics/replica_check.h>
+#include <rondo/nn/io/parse.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/nn/train/data_parallel.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/support/output_file.h>
@@ -20,7 +21,6 @@
 #include <cmath>
 #include <optional>
 #include <set>
-#include <sstream>
 
 namespace rondo::program {
 
@@ -133,8 +133,8 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
   const OutputFile json = first ? OutputFile("--json", arguments.json) : OutputFile(),
                    timeline = first ? OutputFile("--trace", arguments.trace) : OutputFile();
   const nn::DataParallelOptions options = options_for(arguments, processes);
-  const nn::AnyModule network = nn::mlp(arguments.layers, arguments.width, arguments.outputs,
-                                        nn::weight_init(arguments.weights));
+  const nn::AnyModule network =
+      nn::mlp(arguments.layers, arguments.width, arguments.outputs, nn::weight_init(arguments.weights));
   const nn::Shape input = {1, 1, arguments.inputs};
   const nn::Graph graph = nn::make_graph(network, input, options.math, options.activations);
   const int64_t in_batch =
@@ -144,21 +144,20 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
           ? in_batch / (static_cast<int64_t>(options.devices.size()) * (processes ? processes->size() : 1))
           : in_batch;
 
-  std::ostringstream head;  // printed after all checks
+  TextStream head;  // printed after all checks
   if (processes) show_field(head, terminal, "processes", places_text(*processes));
   show_placement(shown_devices(options), arguments.devices.has_value(), head, terminal);
   show_field(head, terminal, "model",
              concat("MLP of ", grouped(arguments.layers), " layers of width ", grouped(arguments.width), ", ",
                     grouped(arguments.inputs), " inputs, ", grouped(arguments.outputs),
                     " outputs: ", grouped(graph.parameter_count()), " parameters"));
-  show_field(
-      head, terminal, "training",
-      concat(name_of(arguments.mode), ", batch ", grouped(options.batch), ", ", text(arguments.optimizer),
-             ", learning rate ", arguments.lr, ", squared error, ", arguments.weights, " weights, seed ",
-             arguments.seed,
-             arguments.precision == Precision::fp32 ? "" : concat(", ", name_of(arguments.precision)),
-             arguments.mode == MlpMode::sharded ? concat(", ", all_reduce_text(options)) : "",
-             arguments.device_count_invariant ? ", device-count invariant" : ""));
+  show_field(head, terminal, "training",
+             concat(name_of(arguments.mode), ", batch ", grouped(options.batch), ", ",
+                    text(arguments.optimizer), ", learning rate ", arguments.lr, ", squared error, ",
+                    arguments.weights, " weights, seed ", arguments.seed,
+                    arguments.precision == Precision::fp32 ? "" : concat(", ", name_of(arguments.precision)),
+                    arguments.mode == MlpMode::sharded ? concat(", ", all_reduce_text(options)) : "",
+                    arguments.device_count_invariant ? ", device-count invariant" : ""));
   show_memory(nn::estimate_memory(graph, options, size_of(arguments.optimizer)), options.devices,
               {{"the batch", of_replica}}, head, terminal);
   if (const std::string note = reduce_dtype_note(options); !note.empty())
@@ -225,11 +224,11 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
   show_field(
       out, terminal, "loss",
       concat(losses.front(), " in the first step, ", losses.back(), " in the last of ", losses.size()));
-  show_field(out, terminal, "a step",
-             concat(in_time(timing.mean()), " ± ", in_time(timing.deviation()),
-                    " (mean and standard deviation of ", timing.seconds.size(),
-                    timing.seconds.size() == 1 ? " step), " : " steps), ",
-                    fixed(flops * 1e-12, flops < 1e12 ? 3 : 1), " TFLOP/s"));
+  show_field(
+      out, terminal, "a step",
+      concat(in_time(timing.mean()), " ± ", in_time(timing.deviation()), " (mean and standard deviation of ",
+             timing.seconds.size(), timing.seconds.size() == 1 ? " step), " : " steps), ",
+             fixed(flops * 1e-12, flops < 1e12 ? 3 : 1), " TFLOP/s"));
   show_field(out, terminal, "memory", byte_size(peak) + " at most on a device");
   if (json.wanted()) {
     const nlohmann::json all = {

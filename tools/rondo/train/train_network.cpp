@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/text.h>
 #include <rondo/nn/io/parse.h>
 #include <rondo/nn/io/safetensors.h>
 #include <rondo/nn/models/models.h>
@@ -16,7 +17,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <sstream>
 #include <utility>
 
 namespace rondo::program {
@@ -257,7 +257,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
       nn::make_graph(network.network, network.input, plan.model.math, plan.model.activations);
   const std::string links = use_links(plan.model);
   plan.fit.from.recipe = recipe_of(plan, arguments, data);
-  std::ostringstream head;  // printed after all checks
+  TextStream head;  // printed after all checks
   if (processes) show_field(head, terminal, "processes", places_text(*processes));
   show_placement(shown_devices(plan.model), arguments.devices.has_value(), head, terminal);
   show_images(data, arguments.limit.has_value(), head, terminal);

@@ -2,11 +2,11 @@
 #include <atomic>
 #include <cstring>
 #include <initializer_list>
-#include <sstream>
 #include <utility>
 
 #include "broken_link.h"
 #include "runtime.h"
+#include "text.h"
 
 using namespace simt;
 
@@ -59,7 +59,7 @@ class Allocations {
     if (checked_at_.load(std::memory_order_relaxed) == generation) return {};
     for (const Memory::Range& range : ranges_) {
       if (memory_.exists(range)) continue;
-      std::ostringstream text;
+      TextStream text;
       text << what_ << ": the memory at " << reinterpret_cast<void*>(range.begin) << " (" << range.bytes
            << " bytes) was freed before it ran";
       return {cudaErrorIllegalAddress, text.str()};

@@ -12,9 +12,10 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <sstream>
 #include <unordered_map>
 #include <utility>
+
+#include "text.h"
 
 namespace simt {
 namespace {
@@ -95,7 +96,7 @@ std::string look_up(const void* kernel) {
     if (symbol.empty()) symbol = symbol_in_file("/proc/self/exe", load_address, function);
   }
   if (symbol.empty()) {
-    std::ostringstream text;
+    TextStream text;
     text << "at " << kernel;
     return text.str();
   }

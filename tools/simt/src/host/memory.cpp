@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <sstream>
 
 #include "../device/sanitizers.h"
 #include "../observe/observer.h"
+#include "text.h"
 
 namespace simt {
 namespace {
@@ -185,7 +185,7 @@ Fault Memory::check(int device, const std::string& kernel, const std::vector<Arg
       const bool foreign = range && range->device != kHost && range->device != device &&
                            !peers[static_cast<size_t>(range->device)];
       if (!foreign && (range || !argument.is_pointer)) continue;
-      std::ostringstream text;
+      TextStream text;
       text << "kernel " << kernel << " on device " << device << ", argument " << i + 1;
       if (!argument.is_pointer) text << " (byte " << offset << " of a struct)";
       text << ": " << reinterpret_cast<void*>(address);

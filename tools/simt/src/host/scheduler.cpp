@@ -7,6 +7,7 @@
 #include <string>
 
 #include "../observe/observer.h"
+#include "text.h"
 
 namespace simt {
 namespace {
@@ -320,8 +321,10 @@ void Scheduler::call_drawn(std::unique_lock<std::mutex>& lock, const TaskPtr& ho
 
 void LongWait::tell() {
   told_ = true;
-  std::fprintf(stderr, "simt: blocked for %g s: %s\n", std::chrono::duration<double>(patience_).count(),
-               what_().c_str());
+  TextStream text;
+  text << "simt: blocked for " << std::chrono::duration<double>(patience_).count() << " s: " << what_()
+       << "\n";
+  std::fputs(text.str().c_str(), stderr);
 }
 
 void Scheduler::sleep(std::unique_lock<std::mutex>& lock, LongWait* notice) {

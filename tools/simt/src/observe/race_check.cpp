@@ -5,9 +5,9 @@
 #include <simt/shared.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "../device/report.h"
+#include "../host/text.h"
 #include "source_lines.h"
 
 namespace simt {
@@ -602,7 +602,7 @@ Finding RaceCheck::describe(Problem problem, const Cell* first, const Location& 
   finding.problem = problem;
   finding.space = location.space;
   finding.access = describe(current);
-  std::ostringstream memory;
+  TextStream memory;
   if (location.space == AccessSpace::shared) {
     const unsigned rank = shared_.rank_of(location.address);
     finding.offset = shared_.offset_of(location.address, rank);
