@@ -42,26 +42,27 @@ std::string find_file(const std::string& directory, const KnownFile& file) {
 struct Half {  // images and labels for training or test
   IdxArray images;
   IdxArray labels;
-  bool authentic;
+  bool authentic = false;
 };
 
-void check_images(const IdxArray& images, const std::string& path) {
-  if (images.shape.size() != 3)
+void check_images(const std::vector<int64_t>& shape, const std::string& path) {
+  if (shape.size() != 3)
+    throw Error(bad_argument(path, ": has ", shape.size(), " dimensions, must be 3 (images x 28 x 28)"));
+  if (shape[1] != FashionMnist::kHeight || shape[2] != FashionMnist::kWidth)
     throw Error(
-        bad_argument(path, ": has ", images.shape.size(), " dimensions, must be 3 (images x 28 x 28)"));
-  if (images.shape[1] != FashionMnist::kHeight || images.shape[2] != FashionMnist::kWidth)
-    throw Error(bad_argument(path, ": its images are ", images.shape[1], " x ", images.shape[2],
-                             " pixels, must be 28 x 28"));
-  if (images.shape[0] == 0) throw Error(bad_argument(path, ": holds no images, must be at least one"));
+        bad_argument(path, ": its images are ", shape[1], " x ", shape[2], " pixels, must be 28 x 28"));
+  if (shape[0] == 0) throw Error(bad_argument(path, ": holds no images, must be at least one"));
 }
 
-void check_labels(const IdxArray& labels, const std::string& path, int64_t images) {
-  if (labels.shape.size() != 1)
-    throw Error(
-        bad_argument(path, ": has ", labels.shape.size(), " dimensions, must be 1 (a label an image)"));
-  if (labels.shape[0] != images)
-    throw Error(bad_argument(path, ": holds ", labels.shape[0], " labels, must be ", images,
+void check_label_count(const std::vector<int64_t>& shape, const std::string& path, int64_t images) {
+  if (shape.size() != 1)
+    throw Error(bad_argument(path, ": has ", shape.size(), " dimensions, must be 1 (a label an image)"));
+  if (shape[0] != images)
+    throw Error(bad_argument(path, ": holds ", shape[0], " labels, must be ", images,
                              ", the number of images beside it"));
+}
+
+void check_labels(const IdxArray& labels, const std::string& path) {
   const auto bad = std::find_if(labels.values.begin(), labels.values.end(),
                                 [](uint8_t label) { return label >= FashionMnist::kClasses; });
   if (bad != labels.values.end())
@@ -81,9 +82,11 @@ Half load_half(const std::string& directory, const KnownFile& image_file, const 
                Checksums checksums) {
   const std::string image_path = find_file(directory, image_file);
   const std::string label_path = find_file(directory, label_file);
-  Half half{read_idx(image_path), read_idx(label_path), false};
-  check_images(half.images, image_path);
-  check_labels(half.labels, label_path, half.images.shape[0]);
+  Half half;
+  half.images = read_idx(image_path, [&](const auto& shape) { check_images(shape, image_path); });
+  half.labels = read_idx(
+      label_path, [&](const auto& shape) { check_label_count(shape, label_path, half.images.shape[0]); });
+  check_labels(half.labels, label_path);
   const bool images_match = matches(half.images, image_file, image_path, checksums);
   const bool labels_match = matches(half.labels, label_file, label_path, checksums);
   half.authentic = images_match && labels_match;

@@ -1,29 +1,23 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/data/gzip.h>
-#include <rondo/nn/io/regular_file.h>
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <span>
 
 namespace rondo {
 namespace {
 
-constexpr size_t kChunkBytes = size_t{1} << 20;
+constexpr int64_t kChunkBytes = int64_t{1} << 20;
+constexpr std::array<uint8_t, 2> kGzipMagic = {0x1f, 0x8b};
 
-template <class... Parts>
-[[noreturn]] void fail(const std::string& path, const Parts&... parts) {
-  throw Error(bad_argument(path, ": ", parts...));
-}
+}  // namespace
 
-bool begins_as_gzip(std::span<const uint8_t> bytes) {
-  return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
-}
-
-class Inflater {
+class DataFile::Inflater {
  public:
-  Inflater() {
+  explicit Inflater(const RegularFile& file) : file_(file), packed_(size_t{1} << 16) {
     constexpr int kGzipWindow = 15 + 16;  // the largest window, gzip format
     if (inflateInit2(&stream_, kGzipWindow) != Z_OK) throw std::bad_alloc();
   }
@@ -31,45 +25,92 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Never allocates more than `most_bytes` + 1 bytes, whatever the unpacked size.
-  std::vector<uint8_t> run(std::span<const uint8_t> packed, const std::string& path, size_t most_bytes) {
-    std::vector<uint8_t> bytes;
-    size_t size = 0;
-    stream_.next_in = const_cast<uint8_t*>(packed.data());  // zlib only reads it
-    stream_.avail_in = static_cast<uInt>(packed.size());    // at most kMostDataBytes
-    for (;;) {
-      if (size == bytes.size())
-        bytes.resize(std::min(size + std::max(size / 2, kChunkBytes), most_bytes + 1));
-      stream_.next_out = bytes.data() + size;
-      stream_.avail_out = static_cast<uInt>(bytes.size() - size);
-      const int result = inflate(&stream_, Z_NO_FLUSH);
-      size = bytes.size() - stream_.avail_out;
-      if (size > most_bytes) fail(path, "unpacks to more than ", most_bytes, " bytes, must be at most that");
-      if (result == Z_STREAM_END) {
-        if (stream_.avail_in == 0) break;
-        if (!begins_as_gzip({stream_.next_in, stream_.avail_in}))
-          fail(path, "has ", stream_.avail_in, " bytes of something else after the end of its gzip data");
-        inflateReset(&stream_);
-      } else if (result == Z_BUF_ERROR) {  // no input left, and there is room for output
-        fail(path, "is cut off: its gzip data (", packed.size(), " bytes) ends before the end mark");
-      } else if (result != Z_OK) {
-        fail(path, "has damaged gzip data (", stream_.msg ? stream_.msg : "unknown format", ") after ", size,
-             " unpacked bytes");
-      }
-    }
-    bytes.resize(size);
-    return bytes;
+  // Returns the number of unpacked bytes, fewer than `to` has only at the end.
+  size_t read(std::span<uint8_t> to) {
+    stream_.next_out = to.data();
+    stream_.avail_out = static_cast<uInt>(to.size());  // at most kChunkBytes
+    const int64_t before = unpacked_;
+    while (stream_.avail_out > 0 && !at_end_) step();
+    return static_cast<size_t>(unpacked_ - before);
   }
 
  private:
+  void step() {
+    if (stream_.avail_in == 0) refill();
+    const uInt room = stream_.avail_out;
+    const int result = inflate(&stream_, Z_NO_FLUSH);
+    unpacked_ += room - stream_.avail_out;
+    if (result == Z_STREAM_END)
+      end_member();
+    else if (result == Z_BUF_ERROR)  // no input left, and there is room for output
+      file_.fail("is cut off: its gzip data (", file_.size(), " bytes) ends before the end mark");
+    else if (result != Z_OK)
+      file_.fail("has damaged gzip data (", stream_.msg ? stream_.msg : "unknown format", ") after ",
+                 unpacked_, " unpacked bytes");
+  }
+
+  // Another member may follow the end of one.
+  void end_member() {
+    const int64_t left = file_.size() - read_ + stream_.avail_in;
+    at_end_ = left == 0;
+    if (at_end_) return;
+    std::array<uint8_t, 2> next = {};
+    file_.read(next.data(), std::min<int64_t>(left, 2), file_.size() - left);
+    if (next != kGzipMagic)
+      file_.fail("has ", left, " bytes of something else after the end of its gzip data");
+    inflateReset(&stream_);
+  }
+
+  void refill() {
+    const int64_t bytes = std::min<int64_t>(static_cast<int64_t>(packed_.size()), file_.size() - read_);
+    file_.read(packed_.data(), bytes, read_);
+    read_ += bytes;
+    stream_.next_in = packed_.data();
+    stream_.avail_in = static_cast<uInt>(bytes);
+  }
+
+  const RegularFile& file_;
+  std::vector<uint8_t> packed_;
+  int64_t read_ = 0;  // bytes of the file
+  int64_t unpacked_ = 0;
+  bool at_end_ = false;
   z_stream stream_{};
 };
 
-}  // namespace
+DataFile::DataFile(const std::string& path) : file_(path) {
+  if (file_.size() > kMostDataBytes)
+    file_.fail("has ", file_.size(), " bytes, must have at most ", kMostDataBytes);
+  std::array<uint8_t, 2> first = {};
+  file_.read(first.data(), std::min<int64_t>(file_.size(), 2), 0);
+  if (first == kGzipMagic) inflater_ = std::make_unique<Inflater>(file_);
+}
 
-std::vector<uint8_t> read_maybe_gzip(const std::string& path, int64_t most_bytes) {
-  auto bytes = RegularFile(path).contents<std::vector<uint8_t>>(most_bytes);
-  return begins_as_gzip(bytes) ? Inflater().run(bytes, path, static_cast<size_t>(most_bytes)) : bytes;
+DataFile::~DataFile() = default;
+
+int64_t DataFile::most_bytes() const {
+  constexpr int64_t kMostRatio = 1032;
+  return inflater_ ? file_.size() * kMostRatio : file_.size();
+}
+
+size_t DataFile::read_plain(std::span<uint8_t> to) {
+  const int64_t bytes = std::min(static_cast<int64_t>(to.size()), file_.size() - read_);
+  file_.read(to.data(), bytes, read_);
+  read_ += bytes;
+  return static_cast<size_t>(bytes);
+}
+
+void DataFile::read(std::vector<uint8_t>* contents, int64_t bytes) {
+  contents->reserve(contents->size() + static_cast<size_t>(std::min(bytes, most_bytes())));
+  while (bytes > 0) {
+    const size_t before = contents->size();
+    const int64_t wanted = std::min(bytes, kChunkBytes);
+    contents->resize(before + static_cast<size_t>(wanted));
+    const std::span<uint8_t> to = std::span(*contents).subspan(before);
+    const size_t got = inflater_ ? inflater_->read(to) : read_plain(to);
+    contents->resize(before + got);
+    if (got < to.size()) return;
+    bytes -= wanted;
+  }
 }
 
 }  // namespace rondo

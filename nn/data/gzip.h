@@ -1,19 +1,42 @@
-// Reads whole files, gzipped or not. Detection is by content, not by name.
+// DataFile: reads a file, gzipped or not, from its beginning. Detection is by content, not by name.
 #pragma once
 
+#include <rondo/nn/io/regular_file.h>
+
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace rondo {
 
-// Upper limit: far above any data set of this format, far below the unpacked size of a malicious file.
+// Upper limit: far above any data set of this format.
 inline constexpr int64_t kMostDataBytes = int64_t{1} << 30;
 
-// Returns the contents of the regular file at `path`, decompressed if it is a gzip file (RFC 1952, several
-// members allowed). Throws a bad_argument Error that names the file if it cannot be read; if the gzip data is
-// truncated, damaged or followed by other data; or if the file or its contents exceed `most_bytes`, which is
-// at most kMostDataBytes.
-std::vector<uint8_t> read_maybe_gzip(const std::string& path, int64_t most_bytes = kMostDataBytes);
+// A gzip file (RFC 1952, several members allowed) is unpacked as it is read, and no further than was asked
+// for: a small file can unpack to a thousand times its size.
+class DataFile {
+ public:
+  // Throws a bad_argument Error that names the file if it cannot be read or has more than kMostDataBytes.
+  explicit DataFile(const std::string& path);
+  ~DataFile();
+
+  // Appends the next `bytes` bytes to `contents`, or fewer at the end of the file. Throws a bad_argument
+  // Error that names the file if gzip data is truncated, damaged or followed by other data. The end of gzip
+  // data, with its checksum, has been read only after a call that appends fewer.
+  void read(std::vector<uint8_t>* contents, int64_t bytes);
+
+  // An upper limit of the contents, from the size of the file: deflate shrinks at most 1032 bytes to one.
+  int64_t most_bytes() const;
+
+ private:
+  class Inflater;
+  size_t read_plain(std::span<uint8_t> to);
+
+  const RegularFile file_;
+  int64_t read_ = 0;  // bytes of the file, without gzip
+  std::unique_ptr<Inflater> inflater_;
+};
 
 }  // namespace rondo

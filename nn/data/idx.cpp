@@ -11,8 +11,7 @@ namespace rondo {
 namespace {
 
 constexpr uint8_t kUnsignedByte = 0x08;
-constexpr size_t kMagicBytes = 4;
-constexpr size_t kSizeBytes = 4;
+constexpr int64_t kMagicBytes = 4, kSizeBytes = 4;
 
 template <class... Parts>
 [[noreturn]] void fail(const std::string& path, const Parts&... parts) {
@@ -29,6 +28,9 @@ std::string hex(uint32_t value) {
   return text;
 }
 
+// The values of an IDX file begin at most this far behind its beginning.
+constexpr int64_t kMostHeaderBytes = kMagicBytes + 255 * kSizeBytes;
+
 // The most common failed download is a server's error page under the name of the data file.
 bool looks_like_markup(const std::vector<uint8_t>& content) {
   size_t i = 0;
@@ -39,7 +41,7 @@ bool looks_like_markup(const std::vector<uint8_t>& content) {
 void check_magic(const std::vector<uint8_t>& content, const std::string& path) {
   if (looks_like_markup(content))
     fail(path, "holds a web page or other markup, not IDX data: was an error page saved under this name?");
-  if (content.size() < kMagicBytes)
+  if (std::ssize(content) < kMagicBytes)
     fail(path, "has ", content.size(),
          " bytes, too few for an IDX file, which begins with 4 bytes of magic number");
   const uint32_t magic = big_endian_word(content.data());
@@ -56,26 +58,34 @@ std::string product_text(const std::vector<int64_t>& shape) {
 
 }  // namespace
 
-IdxArray read_idx(const std::string& path) {
-  std::vector<uint8_t> content = read_maybe_gzip(path);
+IdxArray read_idx(const std::string& path, const ShapeCheck& check_shape) {
+  DataFile file(path);
+  std::vector<uint8_t> content;
+  file.read(&content, kMostHeaderBytes);
   check_magic(content, path);
 
-  const size_t rank = content[3];
-  const size_t header_bytes = kMagicBytes + rank * kSizeBytes;
-  if (content.size() < header_bytes)
+  const int64_t rank = content[3], header_bytes = kMagicBytes + rank * kSizeBytes;
+  if (std::ssize(content) < header_bytes)
     fail(path, "ends inside its header: ", content.size(), " bytes, must be at least ", header_bytes, " for ",
          rank, " dimensions");
   IdxArray array;
-  for (size_t i = 0; i < rank; ++i)
+  for (int64_t i = 0; i < rank; ++i)
     array.shape.push_back(big_endian_word(content.data() + kMagicBytes + i * kSizeBytes));
-  const auto present = static_cast<int64_t>(content.size() - header_bytes);
-  const int64_t promised = saturating_product(array.shape);
+  if (check_shape) check_shape(array.shape);
+  const int64_t promised = saturating_product(array.shape), most = kMostDataBytes - header_bytes;
+  if (promised > most && file.most_bytes() > std::ssize(content))  // else it is cut off
+    fail(path, "has a header that promises ", product_text(array.shape), " values, must be at most ", most);
+
+  // One byte more than promised, if there is one.
+  const int64_t wanted = std::min(promised, most) + 1 + header_bytes;
+  file.read(&content, std::max<int64_t>(wanted - std::ssize(content), 1));
+  const int64_t present = std::ssize(content) - header_bytes;
   if (promised > present)
     fail(path, "is cut off: its header promises ", product_text(array.shape), " values, but only ", present,
          " bytes follow");
   if (promised < present)
-    fail(path, "has ", present - promised, " bytes too many: its header promises ", product_text(array.shape),
-         " values, but ", present, " bytes follow");
+    fail(path, "has too many bytes: its header promises ", product_text(array.shape),
+         " values, but more bytes follow");
   array.sha256 = sha256(content);
   content.erase(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(header_bytes));
   array.values = std::move(content);

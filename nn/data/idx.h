@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,12 @@ struct IdxArray {
   std::string sha256;  // of the whole decompressed file
 };
 
-// Reads the IDX file of unsigned bytes at `path`, gzipped or not. Throws a bad_argument Error that names the
-// file, the value found and the valid values.
-IdxArray read_idx(const std::string& path);
+// Throws for an invalid shape.
+using ShapeCheck = std::function<void(const std::vector<int64_t>& shape)>;
+
+// Reads the IDX file of unsigned bytes at `path`, gzipped or not, of at most kMostDataBytes (gzip.h). Throws
+// a bad_argument Error that names the file, the value found and the valid values. Unpacks no more than the
+// header promises, and calls `check_shape` before that.
+IdxArray read_idx(const std::string& path, const ShapeCheck& check_shape = {});
 
 }  // namespace rondo

@@ -112,8 +112,10 @@ TEST_F(Idx, ForeignMagic) {
 TEST_F(Idx, TrailingBytes) {
   Bytes longer = kGood;
   longer.push_back(0);
-  expect_refused(longer, {"1 bytes too many", "2 x 3 x 5", "31 bytes follow"});
-  expect_refused(gzip(longer), {"1 bytes too many"});
+  expect_refused(longer, {"too many bytes", "2 x 3 x 5", "more bytes follow"});
+  expect_refused(gzip(longer), {"too many bytes"});
+  expect_refused(idx({2}, Bytes(2000)), {"too many bytes"});
+  expect_refused(idx({2000}, Bytes(2001)), {"too many bytes"});
   Bytes followed = gzip(kGood);
   followed.push_back('x');
   expect_refused(followed, {"1 bytes of something else"});
@@ -136,7 +138,7 @@ TEST_F(Idx, HugeSizes) {
   expect_refused(idx({0xffffffffu, 0xffffffffu, 0xffffffffu}, kValues), {"cut off"});
 }
 
-TEST_F(Idx, WithoutValuesNothingMayFollow) { expect_refused(idx({0, 28}, {1}), {"1 bytes too many"}); }
+TEST_F(Idx, WithoutValuesNothingMayFollow) { expect_refused(idx({0, 28}, {1}), {"too many bytes"}); }
 
 }  // namespace
 }  // namespace rondo::test

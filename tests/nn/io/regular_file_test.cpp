@@ -76,7 +76,7 @@ TEST_F(RegularFileTest, EveryReaderRefusesEverythingElse) {
   for (const auto& [path, kind] : kinds) {
     const std::string refusal = path + ": " + kind + ", must be a regular file";
     EXPECT_EQ(error_of([&] { RegularFile file(path); }), refusal);
-    EXPECT_EQ(error_of([&] { read_maybe_gzip(path); }), refusal);
+    EXPECT_EQ(error_of([&] { DataFile file(path); }), refusal);
     EXPECT_EQ(error_of([&] { read_safetensors(path); }), refusal);
   }
   close(socket);
