@@ -1,5 +1,7 @@
 // Contexts: which calls create one, and on which device. Captures: which calls must not touch a device while
 // one of its streams is captured.
+#include <cuda.h>
+
 #include <functional>
 #include <future>
 
@@ -59,48 +61,111 @@ TEST_F(HostContexts, SettingADeviceCreatesItsContext) {
             Devices{2});
 }
 
+// Calls that use a context of the current device.
+const std::vector<std::function<cudaError_t()>> kCallsWithAContext = {
+    [] { return cudaFree(nullptr); },
+    [] { return cudaFreeHost(nullptr); },
+    [] { return cudaDeviceSynchronize(); },
+    [] { return cudaStreamSynchronize(nullptr); },
+    [] {
+      void* memory = nullptr;
+      return cudaMalloc(&memory, 16);
+    },
+    [] {
+      void* memory = nullptr;
+      const cudaError_t error = cudaMallocHost(&memory, 16);
+      cudaFreeHost(memory);
+      return error;
+    },
+    [] {
+      size_t free, total;
+      return cudaMemGetInfo(&free, &total);
+    },
+    [] {
+      cudaStream_t stream;
+      return cudaStreamCreate(&stream);
+    },
+    [] {
+      cudaEvent_t event;
+      return cudaEventCreate(&event);
+    },
+    [] {
+      const auto config = shape(1, 1);
+      return cudaLaunchKernelEx(&config, nothing);
+    },
+    [] {
+      cudaFuncAttributes attributes;
+      return cudaFuncGetAttributes(&attributes, nothing);
+    },
+};
+
 // Each of these calls, made first, creates a context of device 0.
 TEST_F(HostContexts, AnyOtherCallCreatesOneOfTheCurrentDevice) {
-  const std::vector<std::function<cudaError_t()>> calls = {
-      [] { return cudaFree(nullptr); },
-      [] { return cudaFreeHost(nullptr); },
-      [] { return cudaDeviceSynchronize(); },
-      [] { return cudaStreamSynchronize(nullptr); },
-      [] {
-        void* memory = nullptr;
-        return cudaMalloc(&memory, 16);
-      },
-      [] {
-        void* memory = nullptr;
-        const cudaError_t error = cudaMallocHost(&memory, 16);
-        cudaFreeHost(memory);
-        return error;
-      },
-      [] {
-        size_t free, total;
-        return cudaMemGetInfo(&free, &total);
-      },
-      [] {
-        cudaStream_t stream;
-        return cudaStreamCreate(&stream);
-      },
-      [] {
-        cudaEvent_t event;
-        return cudaEventCreate(&event);
-      },
-      [] {
-        const auto config = shape(1, 1);
-        return cudaLaunchKernelEx(&config, nothing);
-      },
-      [] {
-        cudaFuncAttributes attributes;
-        return cudaFuncGetAttributes(&attributes, nothing);
-      },
-  };
-  for (size_t i = 0; i < calls.size(); ++i) {
-    EXPECT_EQ(after([&] { CUDA_OK(calls[i]()); }), Devices{0}) << "call " << i;
+  for (size_t i = 0; i < kCallsWithAContext.size(); ++i) {
+    EXPECT_EQ(after([&] { CUDA_OK(kCallsWithAContext[i]()); }), Devices{0}) << "call " << i;
     EXPECT_EQ(after([] { CUDA_OK(cudaDeviceReset()); }), Devices{});
   }
+}
+
+// The result of a function of the driver, which needs a current context.
+CUresult encode_a_map() {
+  static void* const found = [] {
+    void* function = nullptr;
+    EXPECT_EQ(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault),
+              cudaSuccess);
+    return function;
+  }();
+  alignas(16) static float memory[64];
+  CUtensorMap map;
+  const cuuint64_t size = 64;
+  const cuuint32_t box = 32, step = 1;
+  return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found)(
+      &map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 1, memory, &size, nullptr, &box, &step,
+      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+// A defective program: the driver does not bind a context, and another thread's does not count.
+TEST_F(HostContexts, TheDriverNeedsAContextOfTheCallingThread) {
+  CUDA_OK(cudaSetDevice(0));
+  EXPECT_EQ(encode_a_map(), CUDA_SUCCESS);
+  std::thread([] {
+    int value = 0;
+    cudaDeviceProp properties;
+    EXPECT_EQ(encode_a_map(), CUDA_ERROR_INVALID_CONTEXT);
+    CUDA_OK(cudaGetDeviceCount(&value));
+    CUDA_OK(cudaGetDevice(&value));
+    CUDA_OK(cudaGetDeviceProperties(&properties, value));
+    CUDA_OK(cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, value));
+    CUDA_OK(cudaGetLastError());
+    EXPECT_EQ(encode_a_map(), CUDA_ERROR_INVALID_CONTEXT);
+    CUDA_OK(cudaSetDevice(0));
+    EXPECT_EQ(encode_a_map(), CUDA_SUCCESS);
+  }).join();
+  for (size_t i = 0; i < kCallsWithAContext.size(); ++i)
+    std::thread([i] {
+      EXPECT_EQ(encode_a_map(), CUDA_ERROR_INVALID_CONTEXT) << "call " << i;
+      CUDA_OK(kCallsWithAContext[i]());
+      EXPECT_EQ(encode_a_map(), CUDA_SUCCESS) << "call " << i;
+    }).join();
+}
+
+TEST_F(HostContexts, TheDriverRefusesAContextThatWasReset) {
+  CUDA_OK(cudaSetDevice(1));
+  EXPECT_EQ(encode_a_map(), CUDA_SUCCESS);
+  CUDA_OK(cudaDeviceReset());
+  EXPECT_EQ(encode_a_map(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  CUDA_OK(cudaFree(nullptr));
+  EXPECT_EQ(encode_a_map(), CUDA_SUCCESS);
+}
+
+TEST_F(HostContexts, AHostFunctionMustNotCallTheDriver) {
+  CUresult result = CUDA_SUCCESS;
+  const auto call = [](void* to) { *static_cast<CUresult*>(to) = encode_a_map(); };
+  EXPECT_EQ(encode_a_map(), CUDA_ERROR_CONTEXT_IS_DESTROYED) << "finds the function";
+  CUDA_OK(cudaLaunchHostFunc(nullptr, call, &result));
+  CUDA_OK(cudaStreamSynchronize(nullptr));
+  EXPECT_EQ(result, CUDA_ERROR_NOT_PERMITTED);
 }
 
 // A defective program: a thread that never set a device queries an event of device 2, which creates a context
@@ -212,6 +277,35 @@ TEST_F(Captures, AnotherStreamCanBeSynchronized) {
     EXPECT_EQ(end(), cudaSuccess) << mode;
     EXPECT_EQ(synchronize_from_another_thread(0), cudaSuccess);
   }
+}
+
+// CUDA: "The blocking stream capture is not invalidated." Other calls with the legacy stream invalidate it.
+TEST_F(Captures, TheStatusOfTheLegacyStreamIsNotKnown) {
+  stream_ = make_stream(cudaStreamDefault);  // which waits for the legacy stream
+  CUDA_OK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+  for (const cudaStream_t legacy : {static_cast<cudaStream_t>(nullptr), cudaStreamLegacy}) {
+    cudaStreamCaptureStatus status;
+    unsigned long long id = 0;
+    CUDA_ERROR(cudaStreamIsCapturing(legacy, &status), cudaErrorStreamCaptureImplicit);
+    CUDA_ERROR(cudaStreamGetCaptureInfo(legacy, &status, &id), cudaErrorStreamCaptureImplicit);
+  }
+  CUDA_OK(cudaSetDevice(1));
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
+  CUDA_OK(cudaStreamIsCapturing(nullptr, &status));
+  EXPECT_EQ(status, cudaStreamCaptureStatusNone) << "the legacy stream of another device";
+  CUDA_OK(cudaSetDevice(0));
+  EXPECT_EQ(end(), cudaSuccess);
+
+  begin(cudaStreamCaptureModeThreadLocal);
+  CUDA_OK(cudaStreamIsCapturing(nullptr, &status));
+  EXPECT_EQ(status, cudaStreamCaptureStatusNone) << "a stream that does not wait for it";
+  EXPECT_EQ(end(), cudaSuccess);
+
+  stream_ = make_stream(cudaStreamDefault);
+  CUDA_OK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+  CUDA_ERROR(cudaStreamQuery(nullptr), cudaErrorStreamCaptureImplicit);
+  EXPECT_EQ(end(), cudaErrorStreamCaptureInvalidated);
+  cudaGetLastError();
 }
 
 TEST_F(Captures, AResetEndsThem) {

@@ -116,6 +116,46 @@ TEST_F(HostFaults, OnlyTheChosenCopyFails) {
   EXPECT_EQ(read(memory_[1] + 1), 0x01010101);
 }
 
+// CUDA's documentation of each function: "may also return error codes from previous, asynchronous launches".
+TEST_F(HostFaults, EveryCallReturnsTheErrorOfItsDevice) {
+  const cudaEvent_t event = make_event();
+  simt::fail_copy(1);
+  CUDA_OK(send(0));
+  constexpr cudaError_t kError = cudaErrorNvlinkUncorrectable;
+  EXPECT_EQ(cudaDeviceSynchronize(), kError);
+  int value = -1;
+  cudaDeviceProp properties;
+  cudaStreamCaptureStatus status;
+  cudaPointerAttributes attributes;
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  const auto calls_fail = [&] {
+    EXPECT_EQ(cudaGetDevice(&value), kError);
+    EXPECT_EQ(cudaSetDevice(0), kError);
+    EXPECT_EQ(cudaGetDeviceCount(&value), kError);
+    EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 1), kError);
+    EXPECT_EQ(cudaDeviceCanAccessPeer(&value, 0, 1), kError);
+    EXPECT_EQ(cudaRuntimeGetVersion(&value), kError);
+    EXPECT_EQ(value, -1) << "nothing is written";
+    EXPECT_EQ(cudaGetDeviceProperties(&properties, 1), kError);
+    EXPECT_EQ(cudaPointerGetAttributes(&attributes, memory_[1]), kError);
+    EXPECT_EQ(cudaStreamIsCapturing(nullptr, &status), kError);
+    EXPECT_EQ(cudaEventDestroy(event), kError);
+    EXPECT_EQ(cudaThreadExchangeStreamCaptureMode(&mode), kError);
+    EXPECT_EQ(mode, cudaStreamCaptureModeRelaxed) << "not exchanged";
+  };
+  calls_fail();
+  std::thread(calls_fail).join();  // its current device is 0
+
+  CUDA_OK(cudaSetDevice(1));
+  CUDA_OK(cudaGetDevice(&value));
+  EXPECT_EQ(value, 1);
+  EXPECT_EQ(cudaSetDevice(0), kError);
+  EXPECT_EQ(cudaGetDevice(&value), kError) << "it is current nevertheless";
+  CUDA_OK(cudaDeviceReset());
+  CUDA_OK(cudaGetDevice(&value));
+  EXPECT_EQ(value, 0);
+}
+
 TEST_F(HostFaults, WorkOrderedAfterTheCopyDoesNotRun) {
   simt::set_seed(1);  // nothing runs until the host waits
   bool ran = false;
@@ -194,6 +234,7 @@ TEST_F(HostFaults, CopiesOfAGraphCountAtEveryLaunch) {
   }
   CUDA_OK(cudaGraphLaunch(exec, stream));
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorNvlinkUncorrectable);
+  reset(0);
   CUDA_OK(cudaGraphExecDestroy(exec));
   CUDA_OK(cudaGraphDestroy(graph));
 }

@@ -199,7 +199,7 @@ TEST_F(HostLaunch, AFaultIsStickyUntilReset) {
   CUDA_OK(cudaSetDevice(1));  // the other devices still work
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
 
-  CUDA_OK(cudaSetDevice(2));
+  EXPECT_EQ(cudaSetDevice(2), cudaErrorIllegalAddress) << "but it is current";
   CUDA_OK(cudaDeviceReset());
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   CUDA_ERROR(cudaStreamSynchronize(stream), cudaErrorInvalidResourceHandle);

@@ -7,7 +7,15 @@
 using cuuint32_t = uint32_t;
 using cuuint64_t = uint64_t;
 
-enum CUresult { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_NOT_SUPPORTED = 801 };
+enum CUresult {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_INVALID_VALUE = 1,
+  CUDA_ERROR_NOT_INITIALIZED = 3,
+  CUDA_ERROR_INVALID_CONTEXT = 201,
+  CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
+  CUDA_ERROR_NOT_PERMITTED = 800,
+  CUDA_ERROR_NOT_SUPPORTED = 801
+};
 
 struct alignas(64) CUtensorMap {
   cuuint64_t opaque[16];
@@ -54,7 +62,12 @@ enum CUtensorMapFloatOOBfill {
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
 };
 
-// Both return CUDA_ERROR_INVALID_VALUE for what the documentation of CUDA excludes, and
+// Both need a current context, as every function of the driver. A host thread has one after cudaSetDevice() or
+// any other call of the runtime that uses a context, not after queries (cudaGetDevice, attributes). Without one
+// they return CUDA_ERROR_INVALID_CONTEXT; after cudaDeviceReset(), CUDA_ERROR_CONTEXT_IS_DESTROYED; on a device
+// that has failed, its error.
+//
+// They return CUDA_ERROR_INVALID_VALUE for what the documentation of CUDA excludes, and
 // CUDA_ERROR_NOT_SUPPORTED for what the executor lacks: interleaved layouts, the data types that change
 // values, and the fill with NaN; in im2col mode also pixels whose channels are no multiple of 16 bytes, and
 // an element stride of the images.

@@ -10,9 +10,9 @@ namespace simt {
 
 // Makes the n-th device-to-device copy (within a device or between two) issued from now on fail, as if the
 // link broke: the copy writes nothing, and the device of its stream gets the sticky error
-// cudaErrorNvlinkUncorrectable, which every later call on that device returns until cudaDeviceReset(). Copies
-// count in the order in which the host issues them; those of a graph count at every launch, in capture order.
-// Only one copy fails; n == 0 cancels the failure.
+// cudaErrorNvlinkUncorrectable, which every later call about that device, and every call with it current,
+// returns until cudaDeviceReset(). Copies count in the order in which the host issues them; those of a graph
+// count at every launch, in capture order. Only one copy fails; n == 0 cancels the failure.
 void fail_copy(uint64_t n);
 
 // Makes the n-th call for a device-to-device copy from now on return cudaErrorMemoryAllocation, with no effect,

@@ -236,17 +236,15 @@ void for_each_part(const TensorMap& map, const BoxPosition& position, size_t sha
     walk.dimension(map.rank - 1, map.address, true);
 }
 
-}  // namespace simt
-
-CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
-                                const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
-                                const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
-                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
-                                CUtensorMapFloatOOBfill fill) {
-  simt::TensorMap content;
-  const simt::TensorArguments tensor = {
-      map, type, rank, address, sizes, strides, element_strides, interleave, swizzle, promotion, fill};
-  if (const CUresult error = simt::encode(tensor, 1, &content); error != CUDA_SUCCESS) return error;
+CUresult encode_tiled_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                          const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
+                          const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
+                          CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                          CUtensorMapFloatOOBfill fill) {
+  TensorMap content;
+  const TensorArguments tensor = {map,        type,    rank,      address, sizes, strides, element_strides,
+                                  interleave, swizzle, promotion, fill};
+  if (const CUresult error = encode(tensor, 1, &content); error != CUDA_SUCCESS) return error;
   if (!box) return CUDA_ERROR_INVALID_VALUE;
   for (cuuint32_t d = 0; d < rank; ++d) {
     if (box[d] == 0 || box[d] > 256) return CUDA_ERROR_INVALID_VALUE;
@@ -255,27 +253,27 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
   const unsigned row_bytes = box[0] * content.element_bytes;
   if (row_bytes % 16 != 0 || (content.swizzle_span != 0 && row_bytes > content.swizzle_span))
     return CUDA_ERROR_INVALID_VALUE;
-  simt::put(content, map);
+  put(content, map);
   return CUDA_SUCCESS;
 }
 
-CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
-                                 const cuuint64_t* sizes, const cuuint64_t* strides, const int* lower_corner,
-                                 const int* upper_corner, cuuint32_t channels_per_pixel,
-                                 cuuint32_t pixels_per_column, const cuuint32_t* element_strides,
-                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
-  simt::TensorMap content;
-  const simt::TensorArguments tensor = {
-      map, type, rank, address, sizes, strides, element_strides, interleave, swizzle, promotion, fill};
-  if (const CUresult error = simt::encode(tensor, 3, &content); error != CUDA_SUCCESS) return error;
+CUresult encode_im2col_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                           const cuuint64_t* sizes, const cuuint64_t* strides, const int* lower_corner,
+                           const int* upper_corner, cuuint32_t channels_per_pixel,
+                           cuuint32_t pixels_per_column, const cuuint32_t* element_strides,
+                           CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                           CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+  TensorMap content;
+  const TensorArguments tensor = {map,        type,    rank,      address, sizes, strides, element_strides,
+                                  interleave, swizzle, promotion, fill};
+  if (const CUresult error = encode(tensor, 3, &content); error != CUDA_SUCCESS) return error;
   if (!lower_corner || !upper_corner || channels_per_pixel == 0 || channels_per_pixel > 256 ||
       pixels_per_column == 0 || pixels_per_column > 1024)
     return CUDA_ERROR_INVALID_VALUE;
   content.im2col = true;
   content.pixels = static_cast<uint16_t>(pixels_per_column);
   content.box[0] = static_cast<uint16_t>(channels_per_pixel);
-  const int limit = 1 << (simt::im2col_bits(rank) - 1);
+  const int limit = 1 << (im2col_bits(rank) - 1);
   for (cuuint32_t i = 0; i < rank - 2; ++i) {
     for (const int corner : {lower_corner[i], upper_corner[i]})
       if (corner < -limit || corner >= limit) return CUDA_ERROR_INVALID_VALUE;
@@ -287,6 +285,8 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuu
   const unsigned row_bytes = channels_per_pixel * content.element_bytes;
   if (content.swizzle_span != 0 && row_bytes > content.swizzle_span) return CUDA_ERROR_INVALID_VALUE;
   if (row_bytes % 16 != 0 || element_strides[rank - 1] != 1) return CUDA_ERROR_NOT_SUPPORTED;
-  simt::put(content, map);
+  put(content, map);
   return CUDA_SUCCESS;
 }
+
+}  // namespace simt

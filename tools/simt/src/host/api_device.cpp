@@ -1,8 +1,4 @@
 // Devices: selection, properties, synchronisation, reset, peers.
-#include <cuda.h>
-
-#include <cstring>
-
 #include "properties.h"
 #include "runtime.h"
 
@@ -23,25 +19,6 @@ cudaError_t version(int* value) {
 cudaError_t cudaDriverGetVersion(int* value) { return version(value); }
 cudaError_t cudaRuntimeGetVersion(int* value) { return version(value); }
 
-cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned int version,
-                                             unsigned long long, cudaDriverEntryPointQueryResult* result) {
-  return api_without_context([&](Runtime&) {
-    require(symbol && function, cudaErrorInvalidValue);
-    void* const found = std::strcmp(symbol, "cuTensorMapEncodeTiled") == 0
-                            ? reinterpret_cast<void*>(&cuTensorMapEncodeTiled)
-                        : std::strcmp(symbol, "cuTensorMapEncodeIm2col") == 0
-                            ? reinterpret_cast<void*>(&cuTensorMapEncodeIm2col)
-                            : nullptr;
-    const bool new_enough = version >= 12000;
-    *function = new_enough ? found : nullptr;
-    if (result)
-      *result = !found       ? cudaDriverEntryPointSymbolNotFound
-                : new_enough ? cudaDriverEntryPointSuccess
-                             : cudaDriverEntryPointVersionNotSufficent;
-    return cudaSuccess;
-  });
-}
-
 cudaError_t cudaGetDeviceCount(int* count) {
   return api_without_context([&](Runtime& runtime) {
     require(count, cudaErrorInvalidValue);
@@ -59,11 +36,13 @@ cudaError_t cudaGetDevice(int* device) {
   });
 }
 
+// A device that has failed becomes current, too; otherwise it could not be reset.
 cudaError_t cudaSetDevice(int device) {
-  return api_without_context([&](Runtime& runtime) {
+  return api_on_any_device([&](Runtime& runtime) {
     runtime.check_ordinal(device);
     host_thread().device = device;
-    runtime.make_context(device);
+    runtime.bind_context();
+    runtime.current_device();
     return cudaSuccess;
   });
 }
@@ -105,7 +84,7 @@ cudaError_t cudaDeviceSynchronize() {
 // Releases everything of the device: memory, streams, events, captures, peer access, loaded kernels, the
 // context, and the sticky error.
 cudaError_t cudaDeviceReset() {
-  return api_without_context([](Runtime& runtime) {
+  return api_on_any_device([](Runtime& runtime) {
     const int ordinal = host_thread().device;
     Device& device = *runtime.devices[static_cast<size_t>(ordinal)];
     std::vector<TaskPtr> tasks;

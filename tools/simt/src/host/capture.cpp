@@ -98,14 +98,19 @@ void Runtime::end_captures_of(int device) {
   });
 }
 
-void Runtime::forbid_implicit_dependency(const Stream& stream) {
-  if (!stream.legacy) return;
+Capture* Runtime::implicit_dependency(const Stream& stream) const {
+  if (!stream.legacy) return nullptr;
   for (const auto& capture : captures)
     for (const auto& captured : capture->streams)
-      if (captured->blocking && captured->device == stream.device) {
-        capture->invalidated = true;
-        throw Failure{cudaErrorStreamCaptureImplicit};
-      }
+      if (captured->blocking && captured->device == stream.device) return capture.get();
+  return nullptr;
+}
+
+void Runtime::forbid_implicit_dependency(const Stream& stream) {
+  Capture* const capture = implicit_dependency(stream);
+  if (!capture) return;
+  capture->invalidated = true;
+  throw Failure{cudaErrorStreamCaptureImplicit};
 }
 
 }  // namespace simt
@@ -180,13 +185,15 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
   return cudaStreamGetCaptureInfo(handle, status, nullptr);
 }
 
-// Returns only the status and the id of the capture, because nodes have no handles here.
+// Returns only the status and the id of the capture, because nodes have no handles here. For the legacy stream
+// it is an error while a blocking stream is captured, but one that leaves the capture valid.
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
                                      unsigned long long* id) {
   return api([&](Runtime& runtime) {
     require(status, cudaErrorInvalidValue);
     std::lock_guard lock(runtime.mutex);
     const auto stream = runtime.stream(handle);
+    require(!runtime.implicit_dependency(*stream), cudaErrorStreamCaptureImplicit);
     *status = capture_status(*stream);
     if (id && *status == cudaStreamCaptureStatusActive) *id = stream->capture->id;
     return cudaSuccess;

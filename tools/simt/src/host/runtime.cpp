@@ -106,6 +106,11 @@ void Runtime::make_context(int device) {
   touched.had_context = true;
 }
 
+void Runtime::bind_context() {
+  make_context(host_thread().device);
+  host_thread().bound = true;
+}
+
 std::vector<int> devices_with_context() {
   std::vector<int> found;
   if (const Runtime* runtime = instance)

@@ -147,6 +147,7 @@ class Handles {
 // CUDA's state per host thread.
 struct HostThread {
   int device = 0;
+  bool bound = false;  // to the context of `device`, which calls of the driver need
   cudaError_t last_error = cudaSuccess;
   bool in_host_function = false;
   cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
@@ -177,6 +178,8 @@ struct Runtime {
   Device& current_device();
   // Creates the device's context, at the first call that needs one.
   void make_context(int device);
+  // The same for the current device, and binds this thread to the context.
+  void bind_context();
   // Enqueues an operation that needs no access to its stream, on the stream's device.
   cudaError_t submit(cudaStream_t handle, std::shared_ptr<Operation> operation, const char* what);
 
@@ -242,6 +245,8 @@ struct Runtime {
   void forbid_synchronizing_while_capturing(int device);
   // Ends, without a graph, all captures that include a stream of `device`.
   void end_captures_of(int device);
+  // The capture of a blocking stream that `stream` would wait for, if it is the legacy stream; or null.
+  Capture* implicit_dependency(const Stream& stream) const;
   // The same as forbid_during_capture() for the legacy stream, which would wait for capturing streams.
   void forbid_implicit_dependency(const Stream& stream);
 
@@ -272,11 +277,21 @@ cudaError_t answer(Body&& body) noexcept {
   return error;
 }
 
-// The frame of API functions that need no context. A host function must not call any.
+// The frame of API functions that do not look at the current device. A host function must not call any.
 template <class Body>
-cudaError_t api_without_context(Body&& body) noexcept {
+cudaError_t api_on_any_device(Body&& body) noexcept {
   if (host_thread().in_host_function) return cudaErrorNotPermitted;
   return answer(body);
+}
+
+// The frame of API functions that need no context. As CUDA's documentation allows every function, they return
+// the error of earlier asynchronous work: that of the current device, if it has failed, and do nothing else.
+template <class Body>
+cudaError_t api_without_context(Body&& body) noexcept {
+  return api_on_any_device([&](Runtime& runtime) {
+    runtime.current_device();
+    return body(runtime);
+  });
 }
 
 // The frame of all other API functions. As in CUDA, each creates a context on the thread's current device,
@@ -284,7 +299,7 @@ cudaError_t api_without_context(Body&& body) noexcept {
 template <class Body>
 cudaError_t api(Body&& body) noexcept {
   return api_without_context([&](Runtime& runtime) {
-    runtime.make_context(host_thread().device);
+    runtime.bind_context();
     return body(runtime);
   });
 }
