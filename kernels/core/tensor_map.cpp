@@ -3,21 +3,49 @@
 #include <rondo/kernels/core/tensor_map.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 
 namespace rondo {
 namespace {
 
-// The driver's function `symbol`. Its library is not linked, because a program must start without a driver.
+// A function of the driver. Its library is not linked, because a program must start without a driver.
 template <class Function>
-Status find_encode(const char* name, const char* symbol, Function* encode) {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSuccess;
-  RONDO_CUDA(cudaGetDriverEntryPointByVersion(symbol, &function, 12000, cudaEnableDefault, &result));
-  if (!function || result != cudaDriverEntryPointSuccess)
-    return bad_argument(name, ": the driver has no ", symbol, "; CUDA 12.0 is needed");
-  *encode = reinterpret_cast<Function>(function);
-  return {};
+struct DriverFunction {
+  const char* symbol;
+  std::atomic<Function> found = nullptr;
+
+  Status find(const char* name, Function* function) {
+    *function = found;
+    if (*function) return {};
+    void* address = nullptr;
+    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSuccess;
+    RONDO_CUDA(cudaGetDriverEntryPointByVersion(symbol, &address, 12000, cudaEnableDefault, &result));
+    if (!address || result != cudaDriverEntryPointSuccess)
+      return bad_argument(name, ": the driver has no ", symbol, "; CUDA 12.0 is needed");
+    *function = reinterpret_cast<Function>(address);
+    found = *function;
+    return {};
+  }
+};
+
+// Calls a function of the driver. Unlike the runtime, it binds no context to a thread that has none: one that
+// has only called functions of the runtime that need none (cudaGetDevice(), attributes). The runtime's is bound
+// then. One that the caller has made current stays.
+template <class Function, class... Arguments>
+Status call(const char* name, DriverFunction<Function>& driver, const Arguments&... arguments) {
+  Function function = nullptr;
+  RONDO_RETURN_IF_ERROR(driver.find(name, &function));
+  CUresult result = function(arguments...);
+  if (result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_CONTEXT_IS_DESTROYED) {
+    int device = 0;
+    RONDO_CUDA(cudaGetDevice(&device));
+    RONDO_CUDA(cudaSetDevice(device));
+    result = function(arguments...);
+  }
+  if (result == CUDA_SUCCESS) return {};
+  // An error has the same number in the runtime, where those of a failed device are known.
+  return from_cuda(static_cast<cudaError_t>(result), concat(name, ": the driver refused the tensor map"));
 }
 
 constexpr CUtensorMapDataType data_type(DType dtype, bool round_to_tf32) {
@@ -81,11 +109,6 @@ struct Extents {
   }
 };
 
-Status status_of(const char* name, CUresult result) {
-  if (result == CUDA_SUCCESS) return {};
-  return bad_argument(name, ": the driver refused the tensor map with CUresult ", static_cast<int>(result));
-}
-
 }  // namespace
 
 int64_t box_bytes(const TensorMapShape& shape) {
@@ -107,14 +130,13 @@ Status make_tensor_map(CUtensorMap* map, const TensorMapShape& shape) {
     box[d] = static_cast<cuuint32_t>(shape.box[d]);
     steps[d] = static_cast<cuuint32_t>(shape.step[d]);
   }
-  decltype(&cuTensorMapEncodeTiled) encode = nullptr;
-  RONDO_RETURN_IF_ERROR(find_encode(kName, "cuTensorMapEncodeTiled", &encode));
+  static DriverFunction<decltype(&cuTensorMapEncodeTiled)> encode = {"cuTensorMapEncodeTiled"};
   const Extents extents(shape);
-  return status_of(
-      kName, encode(map, data_type(shape.dtype, shape.round_to_tf32), static_cast<cuuint32_t>(shape.rank),
-                    const_cast<void*>(shape.data), extents.sizes, extents.strides, box, steps,
-                    CU_TENSOR_MAP_INTERLEAVE_NONE, static_cast<CUtensorMapSwizzle>(shape.swizzle),
-                    CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  return call(kName, encode, map, data_type(shape.dtype, shape.round_to_tf32),
+              static_cast<cuuint32_t>(shape.rank), const_cast<void*>(shape.data), extents.sizes,
+              extents.strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+              static_cast<CUtensorMapSwizzle>(shape.swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+              CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 Status make_im2col_map(CUtensorMap* map, const Im2colMapShape& shape) {
@@ -132,15 +154,14 @@ Status make_im2col_map(CUtensorMap* map, const Im2colMapShape& shape) {
       return bad_argument(kName, ": the bounding box is empty along ", d);
     steps[d + 1] = static_cast<cuuint32_t>(shape.step[d]);
   }
-  decltype(&cuTensorMapEncodeIm2col) encode = nullptr;
-  RONDO_RETURN_IF_ERROR(find_encode(kName, "cuTensorMapEncodeIm2col", &encode));
+  static DriverFunction<decltype(&cuTensorMapEncodeIm2col)> encode = {"cuTensorMapEncodeIm2col"};
   const Extents extents(shape);
-  return status_of(
-      kName, encode(map, data_type(shape.dtype, shape.round_to_tf32), static_cast<cuuint32_t>(shape.rank),
-                    const_cast<void*>(shape.data), extents.sizes, extents.strides, shape.lower, shape.upper,
-                    static_cast<cuuint32_t>(shape.channels), static_cast<cuuint32_t>(shape.pixels), steps,
-                    CU_TENSOR_MAP_INTERLEAVE_NONE, static_cast<CUtensorMapSwizzle>(shape.swizzle),
-                    CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  return call(kName, encode, map, data_type(shape.dtype, shape.round_to_tf32),
+              static_cast<cuuint32_t>(shape.rank), const_cast<void*>(shape.data), extents.sizes,
+              extents.strides, shape.lower, shape.upper, static_cast<cuuint32_t>(shape.channels),
+              static_cast<cuuint32_t>(shape.pixels), steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+              static_cast<CUtensorMapSwizzle>(shape.swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+              CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 }  // namespace rondo

@@ -14,7 +14,11 @@
 
 namespace rondo {
 
-// Makes `device` current until the end of the scope.
+// Makes `device` current until the end of the scope, and binds this thread to its context, which functions of
+// the driver need.
+//
+// Each of the calls that this takes may return the error of a device that has failed earlier, also if it is not
+// `device`. Then the current device stays as it is, as far as CUDA allows.
 //
 // CUDA creates a context of some hundred megabytes on each device that becomes current. Device 0 is current
 // in a thread that has never called cudaSetDevice(). A program that does not use device 0 must therefore make
@@ -22,34 +26,54 @@ namespace rondo {
 // context on device 0.
 class DeviceScope {
  public:
-  explicit DeviceScope(int device) : device_(device) {
-    RONDO_CUDA_THROW(cudaGetDevice(&previous_));
-    if (device == previous_) return;
-    const cudaError_t error = cudaSetDevice(device);
-    if (error != cudaSuccess) throw Error(from_cuda(error, concat("making device ", device, " current")));
-  }
-  ~DeviceScope() {
-    if (device_ != previous_) static_cast<void>(cudaSetDevice(previous_));
-  }
+  // Throws rondo::Error.
+  explicit DeviceScope(int device) : DeviceScope(device, nullptr) {}
+  // The same, but a failure is stored in `status`. It is not changed otherwise.
+  DeviceScope(int device, Status& status) : DeviceScope(device, &status) {}
+  ~DeviceScope() { restore(); }
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
 
  private:
+  DeviceScope(int device, Status* status) : device_(device) {
+    cudaError_t error = cudaGetDevice(&previous_);
+    if (error != cudaSuccess) {
+      previous_ = kUnknown;
+    } else {
+      error = cudaSetDevice(device);
+      if (error == cudaSuccess) return;
+      int current = kUnknown;
+      if (cudaGetDevice(&current) != cudaSuccess || current != previous_) restore();
+    }
+    Status failure = from_cuda(error, concat("making device ", device, " current"));
+    if (!status) throw Error(std::move(failure));
+    *status = std::move(failure);
+    previous_ = kUnknown;
+  }
+  void restore() {
+    if (previous_ != kUnknown && previous_ != device_) static_cast<void>(cudaSetDevice(previous_));
+  }
+
+  static constexpr int kUnknown = -1;
   int device_;
-  int previous_ = 0;
+  int previous_ = kUnknown;
 };
 
 // Until the end of the scope this thread may query and wait for events while any thread captures a stream.
 // Without it such calls would invalidate the capture. Do not use it for calls that are part of a capture.
 class RelaxedCaptureScope {
  public:
-  RelaxedCaptureScope() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
-  ~RelaxedCaptureScope() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  // If a device has failed, the mode may stay as it is: the calls in the scope then fail as well.
+  RelaxedCaptureScope() : changed_(cudaThreadExchangeStreamCaptureMode(&mode_) == cudaSuccess) {}
+  ~RelaxedCaptureScope() {
+    if (changed_) static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_));
+  }
   RelaxedCaptureScope(const RelaxedCaptureScope&) = delete;
   RelaxedCaptureScope& operator=(const RelaxedCaptureScope&) = delete;
 
  private:
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+  const bool changed_;
 };
 
 // `size` uninitialised elements on the device that is current at construction. Throws bad_argument for a

@@ -14,6 +14,7 @@
 #include <rondo/kernels/optimizer/sgd.h>
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/tests/exercises/support.h>
+#include <rondo/tests/support/failed_device.h>
 
 #include <cuda_runtime.h>  // the executor's defines __SIMT__
 
@@ -89,8 +90,7 @@ TEST(SharedParameters, AreAFaultOnAnotherDevice) {
   EXPECT_EQ(step(replicas, devices), cudaErrorIllegalAddress);
   EXPECT_NE(simt::last_fault().message.find("memory of device 0"), std::string::npos)
       << simt::last_fault().message;
-  const DeviceScope scope(1);
-  EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+  EXPECT_EQ(reset_device(1), cudaSuccess);
 }
 
 TEST(SharedParameters, CopiesWorkOnTwoDevices) {

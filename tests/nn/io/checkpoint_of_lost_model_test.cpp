@@ -5,6 +5,7 @@
 #include <rondo/nn/io/checkpoint.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/rondo/support/files.h>
+#include <rondo/tests/support/failed_device.h>
 #include <simt/faults.h>
 
 #include <functional>
@@ -92,11 +93,7 @@ TEST_F(LostModel, ADeviceThatFails) {
   simt::fail_copy(0);
   sgd_.reset();
   model_.reset();
-  for (const int device : test::spread(2)) {
-    const DeviceScope scope(device);
-    ASSERT_EQ(cudaDeviceReset(), cudaSuccess);
-  }
-  static_cast<void>(cudaGetLastError());
+  for (const int device : test::spread(2)) ASSERT_EQ(test::reset_device(device), cudaSuccess);
   EXPECT_EQ(test::missing(testing::internal::GetCapturedStderr(), {"link"}), "");
 }
 
