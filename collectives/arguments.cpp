@@ -136,18 +136,23 @@ Status check_overlaps(const Arguments& a) {
   return {};
 }
 
-Status check_capture(const char* operation, RankStreams streams) {
-  bool first = false;
+// `first`: the capture of the stream of rank 0.
+Status check_capture(const char* operation, RankStreams streams, StreamCapture& first) {
+  size_t apart = 0;  // the first rank of another capture
   for (size_t rank = 0; rank < streams.size(); ++rank) {
-    bool captured = false;
-    RONDO_RETURN_IF_ERROR(is_captured(streams[rank], captured));
-    if (rank == 0) first = captured;
-    if (captured != first)
-      return bad_argument(operation, ": the stream of rank ", rank, " is ", captured ? "" : "not ",
-                          "being captured and that of rank 0 ", first ? "is" : "is not",
+    StreamCapture capture;
+    RONDO_RETURN_IF_ERROR(capture_of(streams[rank], capture));
+    if (rank == 0) first = capture;
+    if (capture.captured != first.captured)
+      return bad_argument(operation, ": the stream of rank ", rank, " is ", capture.captured ? "" : "not ",
+                          "being captured and that of rank 0 ", first.captured ? "is" : "is not",
                           ", all must be or none: fork them from the stream that began the capture");
+    if (apart == 0 && capture.id != first.id) apart = rank;
   }
-  return {};
+  if (apart == 0) return {};
+  return bad_argument(operation, ": the stream of rank ", apart,
+                      " is part of another capture than that of rank 0, must be of the same: fork them from ",
+                      "the stream that began the capture");
 }
 
 }  // namespace
@@ -174,14 +179,32 @@ Status check_streams(const char* operation, const Communicator& communicator, Ra
       return bad_argument(operation, ": the stream of rank ", rank, " is of device ", device,
                           ", must be of device ", communicator.device(rank), ", on which the rank works");
   }
-  return check_capture(operation, streams);
+  StreamCapture capture;
+  RONDO_RETURN_IF_ERROR(check_capture(operation, streams, capture));
+  // Again in enqueue(), which is too late for a call that the processes have agreed on.
+  return communicator.exchange() ? check_own_streams(operation, communicator, capture) : Status();
 }
 
-Status is_captured(cudaStream_t stream, bool& captured) {
+Status capture_of(cudaStream_t stream, StreamCapture& capture) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  RONDO_CUDA(cudaStreamIsCapturing(stream, &status));
-  captured = status != cudaStreamCaptureStatusNone;  // an invalidated capture has not ended
+  unsigned long long id = 0;
+  RONDO_CUDA(cudaStreamGetCaptureInfo(stream, &status, &id));
+  capture.captured = status != cudaStreamCaptureStatusNone;
+  capture.id = status == cudaStreamCaptureStatusActive ? id : 0;
   return {};
+}
+
+// fork() adds the stream of rank 0 to a capture before all others, and each capture has all of them at its end.
+Status check_own_streams(const char* operation, const Communicator& communicator,
+                         const StreamCapture& callers) {
+  if (callers.captured && callers.id == 0) return {};  // CUDA refuses every call for it
+  StreamCapture own;
+  RONDO_RETURN_IF_ERROR(capture_of(communicator.of(0).copies, own));
+  if (!own.captured || own.id == callers.id) return {};
+  return bad_argument(
+      operation, ": the communicator is part of a capture that has not ended, ",
+      callers.captured ? "and the streams are part of another one" : "and the streams are not captured",
+      "; must be of the same capture, or called after its end");
 }
 
 Status check_arguments(const Arguments& arguments, RankStreams streams) {

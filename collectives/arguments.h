@@ -37,8 +37,8 @@ struct Arguments {
 Status check_arguments(const Arguments& arguments, RankStreams streams);
 
 Status check_state(const char* operation, const Communicator& communicator);
-// Checks that there is one stream per rank, on that rank's device, and that either all or none are being
-// captured.
+// Checks that there is one stream per rank, on that rank's device, and that all are part of one capture or
+// none is captured.
 Status check_streams(const char* operation, const Communicator& communicator, RankStreams streams);
 
 // Checks that both are valid enumerators.
@@ -54,7 +54,17 @@ Status check_one_process(const char* operation, const Communicator& communicator
 // Checks that no two vectors of all these lists overlap.
 Status check_apart(const char* operation, std::span<const std::vector<DataView>> lists);
 
-Status is_captured(cudaStream_t stream, bool& captured);
+// The capture that a stream is part of.
+struct StreamCapture {
+  bool captured = false;
+  unsigned long long id = 0;  // 0: none, or one that was invalidated and has not ended
+};
+Status capture_of(cudaStream_t stream, StreamCapture& capture);
+
+// Checks that the communicator's own streams are not part of another capture than the callers' streams.
+// Enqueued work would invalidate both captures.
+Status check_own_streams(const char* operation, const Communicator& communicator,
+                         const StreamCapture& callers);
 
 // Checks that the size of `blocks` blocks of `block` elements each is not negative and does not overflow.
 Status check_blocks(const char* operation, const char* argument, int blocks, int64_t block);

@@ -1,12 +1,12 @@
 // The operations: check the arguments, choose the algorithm, enqueue the work.
 // Above 400 lines because all operations share these three steps.
 #include <rondo/collectives/across_hosts/exchange.h>
-#include <rondo/collectives/arguments.h>
 #include <rondo/collectives/algorithms/direct.h>
 #include <rondo/collectives/algorithms/hierarchical.h>
-#include <rondo/collectives/pack.h>
 #include <rondo/collectives/algorithms/ring.h>
 #include <rondo/collectives/algorithms/root.h>
+#include <rondo/collectives/arguments.h>
+#include <rondo/collectives/pack.h>
 
 #include <algorithm>
 
@@ -16,17 +16,22 @@ namespace {
 
 // Enqueues the operation. A failure halfway leaves the ranks out of step, so it aborts the communicator. A
 // captured operation has not run anything: the ranks of one process stay in step.
+//
+// What the communicator's streams are part of is checked under its lock: another thread may be capturing an
+// operation.
 template <class Work>
 Status enqueue(const char* operation, Communicator& communicator, RankStreams streams, Work work) {
-  bool captured = false;
-  RONDO_RETURN_IF_ERROR(is_captured(streams[0], captured));
+  StreamCapture capture;
+  RONDO_RETURN_IF_ERROR(capture_of(streams[0], capture));
   Status status;
   bool in_step = true;
   {
-    OperationBuilder builder(operation, communicator, streams, captured);
+    std::unique_lock lock(communicator.mutex());
+    RONDO_RETURN_IF_ERROR(check_own_streams(operation, communicator, capture));
+    OperationBuilder builder(operation, communicator, streams, capture.captured, std::move(lock));
     status = work(builder);
     if (status.ok()) return status;
-    in_step = captured && status.code() == StatusCode::bad_argument && !communicator.exchange();
+    in_step = capture.captured && status.code() == StatusCode::bad_argument && !communicator.exchange();
     status = Status(status.code(), concat(operation, ", rank ", builder.current_rank(), " on device ",
                                           communicator.device(builder.current_rank()), ": ", status.message(),
                                           in_step ? "" : "; the results of all ranks are invalid"));

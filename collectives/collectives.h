@@ -12,7 +12,9 @@
 //           operation starts after the earlier work of all streams. Work enqueued on streams[r] afterwards
 //           sees rank r's complete output and may overwrite rank r's input, without synchronising the host.
 //           If the streams are being captured, the operation is recorded. All streams must be captured into
-//           the same graph (fork them from one stream and join them back).
+//           the same graph (fork them from one stream and join them back). Until that capture has ended, the
+//           communicator belongs to it: a call with streams that are not part of it, from any thread, returns
+//           bad_argument, and the capture stays valid.
 // Results   The same inputs, n, size, algorithm and ring order give the same bits in every run. If all ranks
 //           get the same result, its bits are identical on all of them. Each operation documents the order in
 //           which each algorithm adds. reduction.h documents the arithmetic.

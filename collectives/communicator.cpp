@@ -1,4 +1,5 @@
 #include <rondo/collectives/across_hosts/exchange.h>
+#include <rondo/collectives/arguments.h>
 #include <rondo/collectives/communicator.h>
 #include <rondo/collectives/data_view.h>
 #include <rondo/collectives/pack.h>
@@ -197,6 +198,32 @@ Status Communicator::state() const {
   return options_.processes->state();
 }
 
+namespace {
+
+enum class Progress { pending, done, captured };
+
+// Asks for the work of a stream of `device`.
+Status query(cudaStream_t stream, int device, Progress& progress) {
+  Status status;
+  const DeviceScope scope(device, status);
+  if (!status.ok()) return status;
+  const RelaxedCaptureScope relaxed;  // another thread may be capturing other streams
+  // To query a captured stream is an error, which ends the capture.
+  StreamCapture capture;
+  RONDO_RETURN_IF_ERROR(capture_of(stream, capture));
+  if (capture.captured) {
+    progress = Progress::captured;
+    return {};
+  }
+  const cudaError_t error = cudaStreamQuery(stream);
+  progress = error == cudaSuccess ? Progress::done : Progress::pending;
+  if (error != cudaErrorNotReady) return from_cuda(error, "the query of its stream");
+  static_cast<void>(cudaGetLastError());
+  return {};
+}
+
+}  // namespace
+
 Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::milliseconds timeout) {
   RONDO_RETURN_IF_ERROR(state());
   if (static_cast<int>(streams.size()) != size())
@@ -204,28 +231,23 @@ Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::mi
                         ", one for each rank of the communicator");
   const auto begin = std::chrono::steady_clock::now();
   for (int rank = 0; rank < size();) {
-    const cudaStream_t stream = streams[static_cast<size_t>(rank)];
-    const DeviceScope scope(device(rank));
-    const RelaxedCaptureScope relaxed;  // another thread may be capturing other streams
-    // To query a captured stream is an error, which ends the capture.
-    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    cudaError_t error = cudaStreamIsCapturing(stream, &capture);
-    if (error == cudaSuccess && capture != cudaStreamCaptureStatusNone)
+    Progress progress = Progress::pending;
+    const Status status = query(streams[static_cast<size_t>(rank)], device(rank), progress);
+    if (progress == Progress::captured)
       return bad_argument("wait: the stream of rank ", rank,
                           " is being captured, must not be: what is captured is not running");
-    if (error == cudaSuccess) error = cudaStreamQuery(stream);
-    if (error == cudaSuccess) {
-      ++rank;
-    } else if (error != cudaErrorNotReady) {
-      const Status cause = from_cuda(error, concat("rank ", rank, " on device ", device(rank)));
-      abort(Status(StatusCode::device_failed,
-                   concat(cause.message(), "; the results of all ranks are invalid")));
+    if (!status.ok()) {
+      const auto message = concat("rank ", rank, " on device ", device(rank), ": ", status.message());
+      // CUDA refused the query, for example of the default stream while another thread captures. The work runs.
+      if (status.code() != StatusCode::device_failed) return Status(status.code(), concat("wait: ", message));
+      abort(Status(StatusCode::device_failed, concat(message, "; the results of all ranks are invalid")));
       return state();
+    }
+    if (progress == Progress::done) {
+      ++rank;
     } else if (std::chrono::steady_clock::now() - begin < timeout) {
-      static_cast<void>(cudaGetLastError());
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     } else {
-      static_cast<void>(cudaGetLastError());
       abort(Status(StatusCode::timed_out, timeout_message(timeout)));
       return state();
     }
@@ -253,6 +275,7 @@ std::string Communicator::timeout_message(std::chrono::milliseconds timeout) con
     return concat("the work on the streams was", late,
                   "a thread is still enqueuing an operation, which blocks while a stream's queue is full; ",
                   "the missing ranks are not known");
+  const RelaxedCaptureScope relaxed;  // for the queries of events
   const OperationTracker::Operation* open = tracker_.first_unfinished();
   if (!open)
     return concat("the work on the streams was", late, "all enqueued operations are done, ",

@@ -89,11 +89,16 @@ class Communicator {
   void set_trace(Trace* trace) { trace_ = trace; }
 
   // Blocks the host until all work enqueued on `streams`, one per rank, is done. If a rank's device has
-  // failed, returns device_failed: the results of all ranks are invalid. After `timeout`, returns timed_out;
-  // the message names the first unfinished operation, the ranks that have not arrived at it, and the progress
-  // of the others. In both cases the communicator is aborted. A stream that is being captured is a
-  // bad_argument: what is captured does not run. A rank that never arrives is detected only if some thread
-  // can still call wait(): see "Queues" in collectives.h.
+  // failed, or the caller's, returns device_failed: the results of all ranks are invalid. After `timeout`,
+  // returns timed_out; the message names the first unfinished operation, the ranks that have not arrived at
+  // it, and the progress of the others. In both cases the communicator is aborted.
+  //
+  // A stream that is being captured is a bad_argument: what is captured does not run. So is any other stream
+  // that CUDA refuses to query, such as the default stream while a blocking stream of its device is captured.
+  // Then nothing has changed, and wait() may be called again.
+  //
+  // A rank that never arrives is detected only if some thread can still call wait(): see "Queues" in
+  // collectives.h.
   Status wait(std::span<const cudaStream_t> streams, std::chrono::milliseconds timeout);
 
   // All later operations return `reason`. Work that is already enqueued cannot be cancelled and may outlive

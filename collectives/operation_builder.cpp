@@ -3,15 +3,20 @@
 namespace rondo {
 
 OperationBuilder::OperationBuilder(const char* operation, Communicator& communicator,
-                                   std::span<const cudaStream_t> callers, bool captured)
+                                   std::span<const cudaStream_t> callers, bool captured,
+                                   std::unique_lock<std::mutex> lock)
     : operation_(operation),
       communicator_(communicator),
       users_streams_(callers),
       callers_(callers),
       captured_(captured),
-      lock_(communicator.mutex()),
+      lock_(std::move(lock)),
       tracked_(communicator.tracker().begin(operation, captured)) {
-  static_cast<void>(cudaGetDevice(&callers_device_));
+  const cudaError_t error = cudaGetDevice(&callers_device_);
+  if (error != cudaSuccess) {  // of a device that has failed
+    no_device_ = from_cuda(error, "asking for the current device");
+    callers_device_ = kUnknown;
+  }
   current_device_ = callers_device_;
   for (int rank = 0; rank < ranks(); ++rank) own_[static_cast<size_t>(rank)] = sums(rank);
 }
@@ -22,8 +27,10 @@ OperationBuilder::~OperationBuilder() {
 
 Status OperationBuilder::make_current(int rank) {
   current_rank_ = rank;
+  if (!no_device_.ok()) return no_device_;
   const int device = communicator_.device(rank);
   if (device == current_device_) return {};
+  current_device_ = kUnknown;
   RONDO_CUDA(cudaSetDevice(device));
   current_device_ = device;
   return {};

@@ -30,9 +30,10 @@ struct ConstRankMemory {
 
 class OperationBuilder {
  public:
-  // `captured`: the callers' streams are being captured (is_captured() in arguments.h).
+  // `captured`: the callers' streams are being captured (capture_of() in arguments.h). `lock`: of the
+  // communicator's mutex.
   OperationBuilder(const char* operation, Communicator& communicator, std::span<const cudaStream_t> callers,
-                   bool captured);
+                   bool captured, std::unique_lock<std::mutex> lock);
   ~OperationBuilder();
   OperationBuilder(const OperationBuilder&) = delete;
   OperationBuilder& operator=(const OperationBuilder&) = delete;
@@ -126,8 +127,10 @@ class OperationBuilder {
   bool inside_ = false;  // between use_own_streams() and use_callers_streams()
   std::unique_lock<std::mutex> lock_;
   OperationTracker::Operation& tracked_;  // the events and steps of this operation
-  int callers_device_ = 0;
-  int current_device_ = -1;
+  static constexpr int kUnknown = -1;
+  int callers_device_ = kUnknown;
+  int current_device_ = kUnknown;
+  Status no_device_;  // why the callers' device is unknown; each call returns it
   int current_rank_ = 0;
 };
 

@@ -15,6 +15,7 @@ OperationTracker::Operation events_on(const std::vector<int>& devices) {
   return made;
 }
 
+// Needs a RelaxedCaptureScope.
 bool is_done(const OperationTracker::Operation& operation) {
   return std::all_of(operation.ranks.begin(), operation.ranks.end(), [](const auto& events) {
     return is_complete(events.finished) && is_complete(events.copied) && is_complete(events.entered);
@@ -24,7 +25,6 @@ bool is_done(const OperationTracker::Operation& operation) {
 }  // namespace
 
 bool is_complete(cudaEvent_t event) {
-  const RelaxedCaptureScope relaxed;
   const bool over = cudaEventQuery(event) == cudaSuccess;
   if (!over) static_cast<void>(cudaGetLastError());
   return over;
@@ -37,6 +37,7 @@ OperationTracker::OperationTracker(const std::vector<int>& devices)
 
 OperationTracker::Operation& OperationTracker::begin(const char* name, bool captured) {
   Operation& oldest = tracked_[next_];
+  const RelaxedCaptureScope relaxed;
   const bool has_room = !captured && (oldest.number < 0 || is_done(oldest));
   Operation& operation = captured ? captured_ : has_room ? oldest : overflow_;
   operation.name = name;

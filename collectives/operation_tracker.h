@@ -40,7 +40,7 @@ class OperationTracker {
   // The events for the next operation. A captured operation is not counted: it runs when a graph is launched.
   Operation& begin(const char* name, bool captured);
 
-  // The first unfinished operation; null if all are done.
+  // The first unfinished operation; null if all are done. Needs a RelaxedCaptureScope.
   const Operation* first_unfinished() const;
   // The number of operations after `operation`.
   int64_t enqueued_after(const Operation& operation) const { return count_ - 1 - operation.number; }
@@ -54,8 +54,8 @@ class OperationTracker {
   bool overflowed_ = false;  // whether the last operation used overflow_
 };
 
-// Whether all work before the event's last record is done. Leaves no CUDA error behind and may be called
-// during a capture.
+// Whether all work before the event's last record is done. Leaves no CUDA error behind. Needs a
+// RelaxedCaptureScope, because another thread may be capturing.
 bool is_complete(cudaEvent_t event);
 
 }  // namespace rondo

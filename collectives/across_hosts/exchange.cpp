@@ -1,5 +1,6 @@
 #include <rondo/collectives/across_hosts/exchange.h>
 #include <rondo/collectives/algorithms/partial_sums.h>
+#include <rondo/collectives/arguments.h>
 
 #include <system_error>
 
@@ -21,14 +22,6 @@ int64_t slice_bytes(int processes, int64_t slot_bytes) {
 std::shared_ptr<Event> event_on(int device) {
   const DeviceScope scope(device);
   return std::make_shared<Event>();
-}
-
-// The id of the capture of `stream`; 0 if it is not being captured.
-Status capture_of(cudaStream_t stream, bool captured, unsigned long long* id) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  *id = 0;
-  if (captured) RONDO_CUDA(cudaStreamGetCaptureInfo(stream, &status, id));
-  return {};
 }
 
 void check(const ProcessGroup& group, int64_t slot_bytes) {
@@ -146,15 +139,17 @@ Exchange::Messages& Exchange::new_messages(bool captured) {
 // An event that was recorded in another graph cannot be waited for.
 Status Exchange::wait_for_last_messages(cudaStream_t stream, bool captured) {
   const ProcessGroup::LastMessages& last = group_.last_messages(captured);
-  unsigned long long capture = 0;
-  RONDO_RETURN_IF_ERROR(capture_of(stream, captured, &capture));
-  if (last.event && last.capture == capture) RONDO_CUDA(cudaStreamWaitEvent(stream, *last.event, 0));
+  StreamCapture capture;
+  RONDO_RETURN_IF_ERROR(capture_of(stream, capture));
+  if (last.event && last.capture == capture.id) RONDO_CUDA(cudaStreamWaitEvent(stream, *last.event, 0));
   return {};
 }
 
 Status Exchange::record_last_messages(cudaStream_t stream, bool captured) {
   ProcessGroup::LastMessages& last = group_.last_messages(captured);
-  RONDO_RETURN_IF_ERROR(capture_of(stream, captured, &last.capture));
+  StreamCapture capture;
+  RONDO_RETURN_IF_ERROR(capture_of(stream, capture));
+  last.capture = capture.id;
   last.event = captured ? sent_captured_ : sent_;
   RONDO_CUDA(cudaEventRecord(*last.event, stream));
   return {};

@@ -1,6 +1,8 @@
 // All errors of all_reduce(): each names the rank, and a refused call changes nothing.
 #include <rondo/tests/collectives/communicator_fixture.h>
 
+#include <thread>
+
 namespace rondo::test {
 namespace {
 
@@ -150,6 +152,28 @@ TEST_F(AllReduceArguments, CapturedStreamsAreNotWaitedFor) {
   EXPECT_TRUE(refused(status, "wait: the stream of rank 2 is being captured"));
   EXPECT_TRUE(ok(all_reduce(outputs_, inputs_, {}, fixture_.communicator, fixture_.handles)));
   EXPECT_TRUE(ok(fixture_.communicator.wait(fixture_.handles, std::chrono::seconds(30))));
+}
+
+// CUDA refuses to query the default stream while a stream that would wait for it is captured.
+TEST_F(AllReduceArguments, ADefaultStreamBesideACaptureIsNoFailure) {
+  const DeviceScope scope(fixture_.devices[1]);
+  cudaStream_t captured = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&captured), cudaSuccess);
+  std::vector<cudaStream_t> streams = fixture_.handles;
+  streams[1] = nullptr;
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(captured, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  Status status;
+  std::thread([&] { status = fixture_.communicator.wait(streams, std::chrono::seconds(30)); }).join();
+  EXPECT_EQ(cudaStreamEndCapture(captured, &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  ASSERT_EQ(cudaStreamDestroy(captured), cudaSuccess);
+  EXPECT_TRUE(refused(status, "wait: rank 1 on device 0: "));
+  EXPECT_TRUE(refused(status, "cudaErrorStreamCaptureImplicit"));
+  EXPECT_TRUE(ok(fixture_.communicator.state()));
+  EXPECT_TRUE(ok(all_reduce(outputs_, inputs_, {}, fixture_.communicator, fixture_.handles)));
+  EXPECT_TRUE(ok(fixture_.communicator.wait(streams, std::chrono::seconds(30))));
+  fixture_.synchronize();
 }
 
 // Nothing was enqueued: another call works.

@@ -1,6 +1,8 @@
 // Errors that every operation of collectives.h must return, tested for all operations. The first test reads
 // the header and fails if an operation is missing from the list below.
 #include <rondo/tests/collectives/communicator_fixture.h>
+#include <rondo/tests/collectives/fork_join.h>
+#include <rondo/tests/support/failed_device.h>
 
 #include <fstream>
 #include <functional>
@@ -237,15 +239,63 @@ TEST_F(EveryOperation, RefusesStreamsOfWhichSomeAreCaptured) {
   expect_nothing_happened();
 }
 
+// The captures stay valid, and the communicator can be used.
+TEST_F(EveryOperation, RefusesStreamsOfAnotherCaptureThanItsOwn) {
+  CommunicatorFixture others(fixture_.devices);
+  StreamForkJoin first(fixture_), second(others);
+  const auto expect_refusals = [&](const std::string& why) {
+    for (const Operation& operation : operations()) {
+      if (!operation.takes_streams) continue;
+      EXPECT_TRUE(refused(changed(operation, [&](Call& c) { c.streams = others.handles; }),
+                          concat(operation.name, ": the communicator is part of a capture", why)));
+    }
+  };
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(fixture_.handles[0], cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  first.fork();
+  for (const Operation& operation : operations()) {
+    if (!operation.takes_streams) continue;
+    EXPECT_TRUE(ok(changed(operation, [](Call&) {})));
+  }
+  expect_refusals(" that has not ended, and the streams are not captured");
+  ASSERT_EQ(cudaStreamBeginCapture(others.handles[0], cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  second.fork();
+  expect_refusals(" that has not ended, and the streams are part of another one");
+  second.join();
+  ASSERT_EQ(cudaStreamEndCapture(others.handles[0], &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  first.join();
+  ASSERT_EQ(cudaStreamEndCapture(fixture_.handles[0], &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  expect_nothing_happened();
+  for (const Operation& operation : operations())
+    EXPECT_TRUE(ok(changed(operation, [&](Call& c) { c.streams = others.handles; })));
+  others.synchronize();
+}
+
+TEST_F(EveryOperation, RefusesStreamsOfSeveralCaptures) {
+  for (const cudaStream_t stream : fixture_.handles)
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  for (const Operation& operation : operations()) {
+    if (!operation.takes_streams) continue;
+    EXPECT_TRUE(refused(
+        changed(operation, [](Call&) {}),
+        concat(operation.name, ": the stream of rank 1 is part of another capture than that of rank 0")));
+  }
+  for (const cudaStream_t stream : fixture_.handles) {
+    cudaGraph_t graph = nullptr;
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  }
+  expect_nothing_happened();
+}
+
 #ifdef __SIMT__
 // A kernel that an operation launched for the first time would wait for a device that is stuck.
 TEST(Loading, OperationsLaunchOnlyWhatTheirCommunicatorHasLoaded) {
   for (const int ranks : {kRanks, 9}) {  // the reductions of more than 8 vectors have a kernel of their own
     const int devices = std::min(device_count(), 2);
-    for (int device = 0; device < devices; ++device) {
-      const DeviceScope scope(device);
-      ASSERT_EQ(cudaDeviceReset(), cudaSuccess);
-    }
+    for (int device = 0; device < devices; ++device) ASSERT_EQ(reset_device(device), cudaSuccess);
     std::vector<int> rank_devices;
     for (int rank = 0; rank < ranks; ++rank) rank_devices.push_back(rank % devices);
     CommunicatorFixture fixture(rank_devices);

@@ -2,6 +2,7 @@
 #include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/exact_data.h>
 
+#include <rondo/tests/support/failed_device.h>
 #include <rondo/tests/support/peer_links.h>
 
 namespace rondo::test {
@@ -58,11 +59,7 @@ class FailingCopy : public testing::TestWithParam<Parameters> {
       // synchronised, but the executor waits for all devices here.
       simt::set_seed(std::nullopt);
     }
-    for (int device = 0; device < kRanks; ++device) {
-      DeviceScope scope(device);
-      ASSERT_EQ(cudaDeviceReset(), cudaSuccess);
-    }
-    static_cast<void>(cudaGetLastError());
+    for (int device = 0; device < kRanks; ++device) ASSERT_EQ(reset_device(device), cudaSuccess);
   }
 
   void expect_failure(CommunicatorFixture& fixture, const std::vector<DataView>& views,
