@@ -9,6 +9,11 @@ namespace rondo {
 // floats are NaN if any input is NaN. Sums and products of integers wrap modulo 2^bits. The average is the
 // sum divided by the number of ranks: floats are divided in fp32 (double for float64); integers are summed in
 // a wider type and rounded towards zero, so that only the sum of int64 can wrap.
+//
+// Overflow. A sum or product of floats that is beyond the type's range is infinite: for float16 from 65520
+// on. The average of finite 16-bit floats is always finite: it is divided before it is rounded, and the sum
+// below it does not overflow. The sum below an average of float32 or float64 can: the average of two values
+// of 3e38 is infinite.
 enum class Reduction : uint8_t { sum, product, min, max, average };
 
 inline constexpr Reduction kReductions[] = {Reduction::sum, Reduction::product, Reduction::min,

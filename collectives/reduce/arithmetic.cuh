@@ -34,7 +34,18 @@ template <class T, Reduction R>
 struct Arithmetic {
   using Accumulator = decltype(detail::accumulator<T, R>());
 
-  static __device__ __forceinline__ Accumulator widen(T x) { return static_cast<Accumulator>(x); }
+  // bfloat16 has the range of fp32, so the sum of two large inputs overflows where their average is finite. A
+  // smaller unit for the sums avoids that for up to 2^16 inputs. It changes no bits: all multiples of the
+  // smallest bfloat16, 2^-133, stay representable.
+  static constexpr bool kScaled = R == Reduction::average && std::is_same_v<T, __nv_bfloat16>;
+  static constexpr float kUnit = 0x1p-16f;
+
+  static __device__ __forceinline__ Accumulator widen(T x) {
+    if constexpr (kScaled)
+      return static_cast<Accumulator>(x) * kUnit;
+    else
+      return static_cast<Accumulator>(x);
+  }
 
   static __device__ __forceinline__ Accumulator add(Accumulator a, Accumulator b) {
     if constexpr (R == Reduction::min)
@@ -52,7 +63,9 @@ struct Arithmetic {
   }
 
   static __device__ __forceinline__ T finish(Accumulator sum, int inputs) {
-    if constexpr (R == Reduction::average)
+    if constexpr (kScaled)
+      return static_cast<T>(sum / (static_cast<Accumulator>(inputs) * kUnit));
+    else if constexpr (R == Reduction::average)
       return static_cast<T>(sum / static_cast<Accumulator>(inputs));
     else
       return static_cast<T>(sum);

@@ -13,7 +13,8 @@ inline constexpr int kMaxRanks = 64;
 //
 // All pointers must be accessible from the current device. Partial results have the type accumulator_of() and
 // carry an unfinished reduction: if `partial_out` is set there are no outputs, and nothing is rounded or
-// divided. An output may be one of the inputs, and `partial_out` may be `partial_in`: each element is read
+// divided. Those of an average of bfloat16 have another unit (arithmetic.cuh), so only an average finishes
+// them. An output may be one of the inputs, and `partial_out` may be `partial_in`: each element is read
 // before it is written, by the same thread. No other overlap is allowed.
 struct ReduceArguments {
   int inputs = 0;

@@ -5,6 +5,7 @@
 
 #include <rondo/tests/collectives/communicator_fixture.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -113,6 +114,74 @@ TEST_P(Numbers, SixteenBitsAreRoundedOnceAtTheEnd) {
   EXPECT_EQ(static_cast<float>(bfloat[0]), 2304) << "9 times 256, since 257 is 256 in bfloat16";
   const auto ones = reduced<__nv_bfloat16>(Reduction::sum, {{256.f}, {1.f}, {1.f}, {1.f}});
   EXPECT_EQ(static_cast<float>(ones[0]), 260) << "259, to even; in bfloat16: 256";
+}
+
+template <class T>
+std::vector<std::vector<T>> everywhere(size_t ranks, float value) {
+  return std::vector(ranks, std::vector<T>{value});
+}
+constexpr float kMostBfloat16 = 0x1.FEp127f;
+
+// Not even where the sum is beyond the range of fp32.
+TEST_P(Numbers, TheAverageOfSixteenBitsIsFinite) {
+  const auto average = [&](auto inputs) {
+    return static_cast<float>(reduced(Reduction::average, inputs)[0]);
+  };
+  for (const size_t ranks : {2, 3, 4, 64}) {
+    SCOPED_TRACE(concat(ranks, " ranks"));
+    EXPECT_EQ(average(everywhere<__half>(ranks, 40000)), 40000);
+    EXPECT_EQ(average(everywhere<__half>(ranks, -65504)), -65504);
+    EXPECT_EQ(average(everywhere<__nv_bfloat16>(ranks, kMostBfloat16)), kMostBfloat16);
+    EXPECT_EQ(average(everywhere<__nv_bfloat16>(ranks, -kMostBfloat16)), -kMostBfloat16);
+  }
+  auto inputs = everywhere<__nv_bfloat16>(4, kMostBfloat16);
+  inputs[2][0] = -kMostBfloat16;
+  EXPECT_EQ(average(inputs), kMostBfloat16 / 2);
+  EXPECT_EQ(average(everywhere<__nv_bfloat16>(3, kInfinity)), kInfinity);
+  EXPECT_EQ(reduced<float>(Reduction::average, {{kMost<float>}, {kMost<float>}})[0], kInfinity);
+  EXPECT_EQ(reduced<float>(Reduction::average, {{kMost<float> / 2}, {kMost<float> / 2}})[0],
+            kMost<float> / 2);
+  EXPECT_EQ(reduced<double>(Reduction::average, {{kMost<double>}, {kMost<double>}})[0],
+            std::numeric_limits<double>::infinity());
+}
+
+// The partial sums of groups keep the unit that avoids the overflow.
+TEST(GroupNumbers, TheAverageOfSixteenBitsIsFinite) {
+  for (const int group_size : {1, 2, 4}) {
+    CommunicatorFixture fixture(place(4, Placement::spread),
+                                CommunicatorOptions{.bucket_bytes = 0, .group_size = group_size});
+    const auto inputs = everywhere<__nv_bfloat16>(4, kMostBfloat16);
+    TypedVectors<__nv_bfloat16> data(fixture.devices, inputs);
+    ASSERT_TRUE(
+        ok(all_reduce(data.views(), {.reduction = Reduction::average, .algorithm = Algorithm::hierarchical},
+                      fixture.communicator, fixture.handles)));
+    fixture.synchronize();
+    for (size_t rank = 0; rank < 4; ++rank)
+      EXPECT_TRUE(all_equal_bits(data.download(rank), inputs[0])) << "groups of " << group_size;
+  }
+}
+
+// The smallest numbers, of which a smaller unit could lose bits. A vector of one chunk: all algorithms add
+// from rank 0 to the last.
+TEST_P(Numbers, TheAverageOfTheSmallestBfloat16IsThatOfTheirSum) {
+  constexpr int kRanks = 7;
+  const auto most_bits = static_cast<uint16_t>(12 << 7);  // subnormals, and 11 powers of two above them
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    std::vector<std::vector<__nv_bfloat16>> inputs;
+    for (uint64_t rank = 0; rank < kRanks; ++rank) {
+      std::vector<__nv_bfloat16>& values = inputs.emplace_back();
+      for (uint64_t i = 0; i < 8; ++i)
+        values.push_back(std::bit_cast<__nv_bfloat16>(
+            static_cast<uint16_t>((1 + seed * 7919 + rank * 104729 + i * 15485863) % most_bits)));
+    }
+    std::vector<__nv_bfloat16> want;
+    for (size_t i = 0; i < 8; ++i) {
+      float sum = 0;
+      for (const auto& values : inputs) sum += static_cast<float>(values[i]);
+      want.push_back(sum / kRanks);
+    }
+    EXPECT_TRUE(all_equal_bits(reduced(Reduction::average, inputs), want));
+  }
 }
 
 // The division is in fp32. A multiplication by 1/n, or dividing the inputs, would give other bits.
