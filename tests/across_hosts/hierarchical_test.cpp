@@ -1,5 +1,6 @@
 // The hierarchical all-reduce in one process: every type, reduction, size and grouping, the documented order
 // of additions, and devices without peer access.
+#include <rondo/collectives/across_hosts/process_group.h>
 #include <rondo/tests/across_hosts/documented_sum.h>
 #include <rondo/tests/collectives/all_reduce_case.h>
 #include <rondo/tests/collectives/communicator_fixture.h>
@@ -7,7 +8,7 @@
 #include <rondo/tests/collectives/settings.h>
 
 #ifdef __SIMT__
-#include <simt/faults.h>
+#include <rondo/tests/support/peer_links.h>
 #endif
 
 namespace rondo::test {
@@ -174,15 +175,57 @@ TEST(Hierarchical, CopiesWhereDevicesDoNotReachEachOther) {
 }
 #endif
 
-TEST(Hierarchical, RefusesGroupsThatDoNotFit) {
-  const auto making = [](int m, int64_t slot_bytes) -> std::string {
-    try {
-      const Communicator communicator(place(6, Placement::spread), in_groups(m, slot_bytes));
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "made";
+// "made", or the error.
+std::string making(int ranks, int m, int64_t slot_bytes) {
+  try {
+    const Communicator communicator(place(ranks, Placement::spread), in_groups(m, slot_bytes));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "made";
+}
+
+// A slot holds a segment and, without peer access, a slice of every group. The average of bytes needs most:
+// its partial sums are four times as long as the data.
+TEST(Hierarchical, WorksWithTheSmallestSlotsAndRefusesSmallerOnes) {
+  const auto check = [](int ranks, int m, int64_t least) {
+    SCOPED_TRACE(concat(ranks, " ranks in groups of ", m));
+    for (const int64_t slot_bytes : {least - 64, least - 1})
+      EXPECT_EQ(making(ranks, m, slot_bytes),
+                concat("communicator: slot_bytes is ", slot_bytes, ", must be at least ", least, " for ",
+                       ranks / m, " groups"));
+    CommunicatorFixture fixture(place(ranks, Placement::spread), in_groups(m, least));
+    for (const int64_t size : {1, 16, 17, 70 * m})
+      ASSERT_TRUE(all_reduces(fixture,
+                              {.algorithm = Algorithm::hierarchical, .reduction = Reduction::average},
+                              exact_data<uint8_t>(Reduction::average, ranks, size, 11)))
+          << size;
   };
+  const auto check_all = [&] {
+    for (const auto& [ranks, m, least] : {std::tuple{2, 1, 192},
+                                          {4, 2, 192},
+                                          {4, 1, 320},
+                                          {6, 3, 192},
+                                          {6, 2, 256},
+                                          {8, 4, 192},
+                                          {9, 1, 640}})
+      check(ranks, m, least);
+  };
+  check_all();
+  check(64, 1, 64 * 65);  // as many groups as one sum can have
+#ifdef __SIMT__
+  set_all_links(simt::PeerAccess::absent);
+  check_all();
+  set_all_links(simt::PeerAccess::works);
+#endif
+  for (const int ranks : {1, 4}) {
+    EXPECT_EQ(making(ranks, ranks, 64), "made") << "a single group";
+    EXPECT_EQ(making(ranks, ranks, 63), "communicator: slot_bytes is 63, must be at least 64");
+  }
+}
+
+TEST(Hierarchical, RefusesGroupsThatDoNotFit) {
+  const auto making = [](int m, int64_t slot_bytes) { return test::making(6, m, slot_bytes); };
   EXPECT_EQ(making(3, 1024), "made");
   EXPECT_EQ(making(6, 64), "made");
   EXPECT_EQ(making(4, 1024), "communicator: group_size is 4, must be 0 or divide 6, the number of ranks");
@@ -194,6 +237,41 @@ TEST(Hierarchical, RefusesGroupsThatDoNotFit) {
       all_reduce(data.views(), {.algorithm = Algorithm::hierarchical, .order = SumOrder::balanced_tree},
                  fixture.communicator, fixture.handles),
       "a balanced tree, which the algorithm hierarchical does not have"));
+}
+
+// Processes that do not exist. Messages fail.
+class ImaginaryProcesses : public ProcessGroup {
+ public:
+  explicit ImaginaryProcesses(int size) : size_(size) {}
+  int size() const override { return size_; }
+  int index() const override { return 0; }
+  std::string name(int process) const override { return concat("process ", process); }
+  std::string host(int) const override { return "nowhere"; }
+  Status state() const override { return {}; }
+  [[noreturn]] void abort(int) override { std::abort(); }
+  Status exchange(std::span<const Message>, std::span<const Message>, int, const std::string&) override {
+    return Status(StatusCode::timed_out, "nobody answers");
+  }
+
+ private:
+  int size_;
+};
+
+// One sum has at most kMaxRanks parts.
+TEST(Hierarchical, TakesAtMost64Processes) {
+  const auto making = [](int processes) -> std::string {
+    ImaginaryProcesses group(processes);
+    CommunicatorOptions options = in_groups(0, 1024);
+    options.processes = &group;
+    try {
+      const Communicator communicator(place(2, Placement::spread), options);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "made";
+  };
+  EXPECT_NE(making(64).find("nobody answers"), std::string::npos);
+  EXPECT_EQ(making(65), "communicator: there are 65 processes, must be at most 64");
 }
 
 }  // namespace

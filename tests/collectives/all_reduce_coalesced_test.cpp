@@ -2,6 +2,7 @@
 // place.
 #include <rondo/tests/collectives/exact_data.h>
 #include <rondo/tests/collectives/settings.h>
+#include <rondo/tests/kernels/launch_names.h>
 
 #include <functional>
 
@@ -112,6 +113,34 @@ TEST(AllReduceCoalesced, ABucketIsFilledAgainOnlyWhenItWasEmptied) {
     members.expect_reduced();
     if (HasFatalFailure()) FAIL() << "seed " << seed;
   }
+}
+
+// The kernels of a call whose vectors of floats have these sizes.
+size_t launches(int64_t bucket_bytes, const std::vector<int64_t>& sizes) {
+  CommunicatorFixture fixture(place(2, Placement::together),
+                              CommunicatorOptions{.slot_bytes = 4096, .bucket_bytes = bucket_bytes});
+  Members members(fixture);
+  for (const int64_t size : sizes) members.add(DType::float32, Reduction::sum, size);
+  const LaunchNames launched;
+  EXPECT_TRUE(ok(all_reduce_coalesced(members.lists(), {.algorithm = Algorithm::direct}, fixture.communicator,
+                                      fixture.handles)));
+  fixture.synchronize();
+  members.expect_reduced();
+  return launched.names.size();
+}
+
+// A vector alone takes a sum of each of the two ranks; a bucket also a kernel before it and one after it.
+TEST(AllReduceCoalesced, FillsBucketsToTheLastByte) {
+  constexpr size_t kAlone = 2, kBucket = 6;
+  EXPECT_EQ(launches(256, {32, 32}), kBucket) << "256 bytes";
+  EXPECT_EQ(launches(256, {60, 4}), kBucket);
+  EXPECT_EQ(launches(256, {29, 31}), kBucket) << "each begins at a multiple of 16 bytes";
+  EXPECT_EQ(launches(256, {64}), kAlone);
+  EXPECT_EQ(launches(256, {32, 33}), 2 * kAlone) << "260 bytes";
+  EXPECT_EQ(launches(255, {32, 32}), 2 * kAlone);
+  EXPECT_EQ(launches(256, {33, 29}), 2 * kAlone) << "144 and 128 bytes";
+  EXPECT_EQ(launches(256, {16, 16, 32, 8}), kBucket + kAlone);
+  EXPECT_EQ(launches(256, {16, 16, 32, 8, 8}), 2 * kBucket);
 }
 
 TEST(AllReduceCoalesced, NoVectorsAreFine) {

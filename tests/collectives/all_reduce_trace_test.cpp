@@ -48,6 +48,41 @@ TEST(AllReduceTrace, ShowsEveryCopyAndEverySum) {
   }
 }
 
+// The number of copies of all ranks.
+size_t copies_of(Algorithm algorithm, int ranks, int64_t slot_bytes, int64_t size) {
+  CommunicatorFixture fixture(place(ranks, Placement::together), slot_bytes);
+  const auto inputs = exact_inputs(ranks, size, 1);
+  RankVectors data(fixture.devices, inputs);
+  Trace trace(fixture.devices);
+  fixture.communicator.set_trace(&trace);
+  EXPECT_TRUE(ok(sum_by(algorithm, fixture, data)));
+  const std::vector<TraceSpan> spans = trace.collect();
+  EXPECT_TRUE(all_equal_bits(data.download(0), documented_sum(inputs, algorithm)));
+  size_t copies = 0;
+  for (int rank = 0; rank < ranks; ++rank) copies += spans_of(spans, rank, "copy").size();
+  return copies;
+}
+
+// A chunk that fills slots to the last byte takes no further segment.
+TEST(AllReduceTrace, SlotsAreFilled) {
+  constexpr int kRanks = 3, kSteps = 2 * (kRanks - 1);
+  constexpr int64_t kSlot = 256 / sizeof(float);
+  const auto copies = [](int64_t size) { return copies_of(Algorithm::ring, kRanks, 256, size); };
+  EXPECT_EQ(copies(kRanks * kSlot), 1u * kRanks * kSteps);
+  EXPECT_EQ(copies(kRanks * kSlot + 1), 2u * kRanks * kSteps);
+  EXPECT_EQ(copies(kRanks * 3 * kSlot), 3u * kRanks * kSteps);
+}
+
+// root cuts the same memory into a region for each rank, with 16 bytes to spare.
+TEST(AllReduceTrace, RegionsAreFilled) {
+  constexpr int kRanks = 2;
+  constexpr int64_t kMemory = 4 * (256 + 128), kRegion = (kMemory / kRanks - 16) / sizeof(float);
+  const auto copies = [](int64_t size) { return copies_of(Algorithm::root, kRanks, 256, size); };
+  EXPECT_EQ(copies(kRegion), 1u + 1u) << "one to rank 0, and the sum back";
+  EXPECT_EQ(copies(kRegion + 1), 2u + 1u);
+  EXPECT_EQ(copies(2 * kRegion), 2u + 1u);
+}
+
 TEST(AllReduceTrace, KeepsTheErrorOfARankItDoesNotHave) {
   CommunicatorFixture fixture(place(3, Placement::spread));
   RankVectors data(fixture.devices, exact_inputs(3, 100, 1));

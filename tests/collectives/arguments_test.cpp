@@ -133,6 +133,68 @@ TEST_F(Arguments, InvalidSizes) {
                       "the input of rank 0 has 4611686018427387903 elements, must have at most"));
 }
 
+// The largest vectors have 2^50 bytes. What is at the limit is refused for another reason.
+TEST_F(Arguments, SizesAtTheirLimit) {
+  for (const DType dtype : kDTypes) {
+    SCOPED_TRACE(name_of(dtype));
+    const int64_t most = (int64_t{1} << 50) / size_of(dtype);
+    const auto all_of = [&](int64_t size) {
+      Outputs views;
+      for (const DataView& view : wholes_) views.emplace_back(view.data, size, dtype);
+      return views;
+    };
+    const auto beyond = concat("elements, must have at most ", most, " of ", name_of(dtype));
+    const Outputs largest = all_of(most), larger = all_of(most + 1);
+    const auto sum = [&](const Outputs& views) {
+      return all_reduce(views, {}, fixture_.communicator, streams_);
+    };
+    EXPECT_TRUE(refused(sum(largest), "overlaps"));
+    EXPECT_TRUE(refused(sum(larger), beyond));
+    EXPECT_TRUE(refused(coalesced(lists_of(largest)), "overlaps"));
+    EXPECT_TRUE(refused(coalesced(lists_of(larger)), beyond));
+    EXPECT_TRUE(refused(send(largest, ConstDataView(largest[0]), 0), "overlaps"));
+    EXPECT_TRUE(refused(send(larger, ConstDataView(larger[0]), 0), beyond));
+    EXPECT_TRUE(refused(collect(largest[0], inputs(largest), 0), "overlaps"));
+    EXPECT_TRUE(refused(collect(larger[0], inputs(larger), 0), beyond));
+    // Blocks of all ranks: the product is what is limited.
+    const Outputs block = all_of(most / kRanks), larger_block = all_of(most / kRanks + 1);
+    EXPECT_TRUE(refused(scatter(block, inputs(all_of(most / kRanks * kRanks))), "overlaps"));
+    EXPECT_TRUE(refused(scatter(larger_block, inputs(all_of((most / kRanks + 1) * kRanks))), beyond));
+    EXPECT_TRUE(refused(gather(all_of(most / kRanks * kRanks), inputs(block)), "overlaps"));
+    EXPECT_TRUE(refused(gather(all_of((most / kRanks + 1) * kRanks), inputs(larger_block)), beyond));
+    EXPECT_TRUE(refused(exchange(all_of(most / kRanks * kRanks), inputs(all_of(most / kRanks * kRanks))),
+                        "overlaps"));
+    EXPECT_TRUE(
+        refused(exchange(all_of((most / kRanks + 1) * kRanks), inputs(all_of((most / kRanks + 1) * kRanks))),
+                beyond));
+  }
+}
+
+// Sizes whose product with the number of ranks, or of bytes, is beyond 2^63 or 2^64.
+TEST_F(Arguments, SizesThatWrapAround) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 8 / kRanks;
+  const auto sized = [](Outputs views, int64_t size) {
+    for (DataView& view : views) view.size = size;
+    return views;
+  };
+  const auto beyond = concat("elements, must have at most ", kMost, " for 3 ranks");
+  EXPECT_TRUE(refused(scatter(sized(blocks_, kMost), inputs(wholes_)), "of float32"));
+  EXPECT_TRUE(refused(gather(sized(wholes_, 3 * kMost), inputs(sized(blocks_, kMost))), "of float32"));
+  const int64_t wraps_to_2 = 6'148'914'691'236'517'206;  // times 3
+  for (const int64_t size : {kMost + 1, wraps_to_2, std::numeric_limits<int64_t>::max()}) {
+    const auto product = static_cast<int64_t>(static_cast<uint64_t>(size) * kRanks);
+    EXPECT_TRUE(refused(scatter(sized(blocks_, size), inputs(sized(wholes_, product))), beyond));
+    EXPECT_TRUE(refused(gather(sized(wholes_, product), inputs(sized(blocks_, size))), beyond));
+  }
+  for (const int shift : {60, 61, 62}) {  // times 4 bytes: 2^62, 2^63, 2^64
+    const Outputs large = sized(wholes_, int64_t{1} << shift);
+    EXPECT_TRUE(refused(all_reduce(large, {}, fixture_.communicator, streams_), "of float32"));
+    EXPECT_TRUE(refused(coalesced(lists_of(large)), "of float32"));
+  }
+  const Outputs negative = sized(wholes_, -3);  // a multiple of the number of ranks
+  EXPECT_TRUE(refused(exchange(negative, inputs(negative)), "has the size -3, must not be negative"));
+}
+
 TEST_F(Arguments, Types) {
   const auto other = [](DataView& view) { view.dtype = DType::int32; };
   EXPECT_TRUE(refused(scatter(with_changed(blocks_, 1, other), inputs(wholes_)),

@@ -71,6 +71,10 @@ TEST(Communicator, RefusesImpossibleOptions) {
   EXPECT_TRUE(refused(options_error(2, {.bucket_bytes = -1}), "bucket_bytes is -1"));
   EXPECT_TRUE(refused(options_error(2, {.bucket_bytes = INT64_MAX}), "bucket_bytes is 9223372036854775807"));
   EXPECT_TRUE(refused(options_error(4, {.group_size = -2}), "group_size is -2"));
+  constexpr int64_t kMost = int64_t{1} << 50;
+  EXPECT_TRUE(ok(options_error(64, {.slot_bytes = kMost, .bucket_bytes = kMost})));
+  EXPECT_TRUE(refused(options_error(2, {.slot_bytes = kMost + 1}), "must be at most 1125899906842624"));
+  EXPECT_TRUE(refused(options_error(2, {.bucket_bytes = kMost + 1}), "must be at most 1125899906842624"));
 }
 
 TEST(Communicator, ReportsOutOfMemoryAndTheNextOneWorks) {

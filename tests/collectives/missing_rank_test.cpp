@@ -2,7 +2,12 @@
 // new communicator on other streams works at once, while the old work is still stuck.
 #include <rondo/tests/collectives/stream_blocker.h>
 
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <memory>
 #include <optional>
+#include <thread>
 
 namespace rondo::test {
 namespace {
@@ -118,6 +123,70 @@ TEST_F(MissingRank, EverythingIsRefusedAfterwards) {
   expect_aborted("reduce", reduce(v[0], in, 0, {}, c, streams));
   expect_aborted("all_to_all", all_to_all(v, in, c, streams));
   expect_aborted("barrier", barrier(c, streams));
+}
+
+// Ranks whose streams become free one after another, in any order. CUDA may run host functions one at a time,
+// so all are in one stream.
+class StaggeredRanks {
+ public:
+  StaggeredRanks(const CommunicatorFixture& fixture, const std::vector<size_t>& order) {
+    for (const size_t rank : order) {
+      blockers_.push_back(std::make_unique<StreamBlocker>(stream_));
+      RONDO_CUDA_THROW(cudaEventRecord(events_.emplace_back(), stream_));
+      const DeviceScope scope(fixture.devices[rank]);
+      RONDO_CUDA_THROW(cudaStreamWaitEvent(fixture.handles[rank], events_.back(), 0));
+    }
+  }
+  void release(size_t place) { blockers_[place]->release(); }
+
+ private:
+  const Stream stream_;
+  std::deque<Event> events_;
+  std::vector<std::unique_ptr<StreamBlocker>> blockers_;
+};
+
+// The ranks' streams do not depend on each other here: wait() must look at each.
+TEST(Wait, ReturnsWhenTheLastRankIsDone) {
+  CommunicatorFixture fixture(place(3, Placement::spread));
+  std::vector<size_t> order = {0, 1, 2};
+  do {
+    StaggeredRanks ranks(fixture, order);
+    std::atomic<bool> last_released = false;
+    std::thread releases([&] {
+      for (size_t place = 0; place < order.size(); ++place) {
+        std::this_thread::sleep_for(milliseconds(30));
+        last_released = place + 1 == order.size();
+        ranks.release(place);
+      }
+    });
+    const Status status = fixture.communicator.wait(fixture.handles, milliseconds(20'000));
+    EXPECT_TRUE(last_released) << "the last is rank " << order.back();
+    releases.join();
+    EXPECT_TRUE(ok(status));
+    for (const cudaStream_t stream : fixture.handles) EXPECT_EQ(cudaStreamQuery(stream), cudaSuccess);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+// Ranks that arrive late one after another do not extend the time for the others.
+TEST(Wait, CountsTheTimeOfAllRanksTogether) {
+  CommunicatorFixture fixture(place(3, Placement::spread));
+  {
+    StaggeredRanks ranks(fixture, {0, 1, 2});
+    std::thread releases([&] {
+      for (const size_t place : {0, 1}) {
+        std::this_thread::sleep_for(milliseconds(350));
+        ranks.release(place);
+      }
+    });
+    const auto begin = Clock::now();
+    const Status status = fixture.communicator.wait(fixture.handles, milliseconds(750));
+    const auto took = Clock::now() - begin;
+    releases.join();
+    EXPECT_EQ(status.code(), StatusCode::timed_out) << status.message();
+    EXPECT_GE(took, milliseconds(750));
+    EXPECT_LT(took, milliseconds(1300)) << "700 ms for the others, and 750 more";
+  }
+  fixture.synchronize();
 }
 
 TEST(Wait, ReturnsOkWhenAllIsDone) {

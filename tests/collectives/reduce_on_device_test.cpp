@@ -36,6 +36,21 @@ TEST_F(ReduceOnDevice, ReducesEveryTypeAlsoIntoAnInput) {
       }
 }
 
+// Kernels have room for 8 or for 64 vectors.
+TEST_F(ReduceOnDevice, TakesAnyNumberOfInputs) {
+  for (const int inputs : {7, 8, 9, 10, 63, 64}) {
+    SCOPED_TRACE(concat(inputs, " inputs"));
+    const auto data = exact_data<float>(Reduction::sum, inputs, kSize, 6);
+    TypedVectors<float> in(std::vector<int>(static_cast<size_t>(inputs), 0), data.inputs);
+    for (const SumOrder order : {SumOrder::left_to_right, SumOrder::balanced_tree}) {
+      TypedVectors<float> out({0}, kSize);
+      ASSERT_TRUE(ok(reduce_on_device(out.view(0), in.const_views(), Reduction::sum, order, stream_)));
+      stream_.synchronize();
+      EXPECT_TRUE(all_equal_bits(out.download(0), data.want));
+    }
+  }
+}
+
 // The output may be one of the inputs or be adjacent to one, but must not overlap one partially.
 TEST_F(ReduceOnDevice, RefusesAnOutputThatIsPartlyAnInput) {
   const auto values = exact_inputs(2, 3 * kSize, 4);
