@@ -22,7 +22,7 @@ class LostModel : public testing::Test {
  protected:
   LostModel() {
     DataParallelOptions options;
-    options.devices = test::spread(2);
+    options.devices = devices_;
     options.batch = 12;
     options.keep_finite = true;
     model_.emplace(test::small_network(), kSmallInput, options);
@@ -52,6 +52,7 @@ class LostModel : public testing::Test {
     EXPECT_EQ(directory_.files(), 2u);
   }
 
+  const std::vector<int> devices_ = test::spread(2);  // which cannot be counted after a failure
   test::TemporaryDirectory directory_;
   const std::string training_ = directory_ / "training", parameters_ = directory_ / "parameters";
   std::optional<DataParallel> model_;
@@ -93,7 +94,7 @@ TEST_F(LostModel, ADeviceThatFails) {
   simt::fail_copy(0);
   sgd_.reset();
   model_.reset();
-  for (const int device : test::spread(2)) ASSERT_EQ(test::reset_device(device), cudaSuccess);
+  for (const int device : devices_) ASSERT_EQ(test::reset_device(device), cudaSuccess);
   EXPECT_EQ(test::missing(testing::internal::GetCapturedStderr(), {"link"}), "");
 }
 
