@@ -81,6 +81,10 @@ TEST(AllReduceTrace, RegionsAreFilled) {
   EXPECT_EQ(copies(kRegion), 1u + 1u) << "one to rank 0, and the sum back";
   EXPECT_EQ(copies(kRegion + 1), 2u + 1u);
   EXPECT_EQ(copies(2 * kRegion), 2u + 1u);
+  // 64 ranks with the smallest slots have 64 bytes each.
+  const auto copies_of_64 = [](int64_t size) { return copies_of(Algorithm::root, 64, 64, size); };
+  EXPECT_EQ(copies_of_64(12), 63u + 63u);
+  EXPECT_EQ(copies_of_64(13), 2 * 63u + 63u);
 }
 
 TEST(AllReduceTrace, KeepsTheErrorOfARankItDoesNotHave) {
