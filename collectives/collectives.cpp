@@ -14,8 +14,9 @@ namespace rondo {
 
 namespace {
 
-// Enqueues the operation. A failure halfway leaves the ranks out of step, so it aborts the communicator. A
-// captured operation has not run anything: the ranks of one process stay in step.
+// Enqueues the operation. A failure halfway leaves the ranks out of step, so it aborts the communicator, and
+// the callers' streams wait for what was enqueued: their owner waits for them before it frees memory. A captured
+// operation has not run anything: the ranks stay in step.
 //
 // What the communicator's streams are part of is checked under its lock: another thread may be capturing an
 // operation.
@@ -31,10 +32,13 @@ Status enqueue(const char* operation, Communicator& communicator, RankStreams st
     OperationBuilder builder(operation, communicator, streams, capture.captured, std::move(lock));
     status = work(builder);
     if (status.ok()) return status;
-    in_step = capture.captured && status.code() == StatusCode::bad_argument && !communicator.exchange();
+    const bool recoverable =
+        status.code() == StatusCode::bad_argument || status.code() == StatusCode::out_of_resources;
+    in_step = capture.captured && recoverable;
     status = Status(status.code(), concat(operation, ", rank ", builder.current_rank(), " on device ",
                                           communicator.device(builder.current_rank()), ": ", status.message(),
                                           in_step ? "" : "; the results of all ranks are invalid"));
+    if (!capture.captured) static_cast<void>(builder.join_after_failure());
   }
   if (!in_step) communicator.abort(status);
   return status;

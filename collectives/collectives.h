@@ -26,9 +26,10 @@
 //           bad_argument on every process.
 // Errors    bad_argument names the rank and the value; nothing was enqueued. Any other failure aborts the
 //           communicator: the results of all ranks are invalid, and Communicator::state() returns the reason.
-//           If CUDA refuses to capture a call of the operation, only the capture is invalid: nothing has run,
-//           so a communicator of one process can be used again. Communicator::wait() reports failures that
-//           occur later, while the work runs.
+//           Work enqueued on the streams afterwards starts after the part of the operation that was enqueued,
+//           so memory can be freed when the streams are idle. If CUDA refuses to capture a call of the
+//           operation, only the capture is invalid: nothing has run, and the communicator can be used again.
+//           Communicator::wait() reports failures that occur later, while the work runs.
 // Memory    The operations allocate no device memory and do not synchronise with a device.
 // Queues    An operation enqueues a few calls per rank and per segment on each stream. The queue of a CUDA
 //           stream holds about 1000 calls that have not run. If it is full, the calling thread blocks until

@@ -93,6 +93,11 @@ Status OperationBuilder::join(Senders senders) {
   return {};
 }
 
+Status OperationBuilder::join_after_failure() {
+  use_callers_streams();
+  return join(Senders::all);
+}
+
 // Through rank 0's stream: 3n - 2 calls. If every stream waited for every other one it would be n * n.
 template <class EventOf>
 Status OperationBuilder::join_streams(std::span<const cudaStream_t> streams, EventOf event_of) {

@@ -67,6 +67,8 @@ class OperationBuilder {
   // previous rank in the ring, or all ranks.
   enum class Senders { prev, all };
   Status join(Senders senders);
+  // join() with all senders, for an operation that failed at any point.
+  Status join_after_failure();
   // Barriers: later work on the callers' streams waits for the earlier work of all of them. For the beginning
   // and end of an operation that does not use fork() and join().
   Status begin_barrier();

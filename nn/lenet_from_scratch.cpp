@@ -207,6 +207,7 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
   StreamGroup streams(options.devices);
   std::vector<Replica> replicas = make_replicas(data, options, streams);
   Communicator comm(options.devices, {.bucket_bytes = 0});
+  const DrainAtEnd drained(streams);  // an exception must not free memory that another device writes
 
   get_params(replicas, options.seed);
 

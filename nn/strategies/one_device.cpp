@@ -23,6 +23,8 @@ OneDevice::OneDevice(const AnyModule& network, Shape input, const StrategyOption
   learning_rate_ = Buffer<float>(std::vector<float>{options.learning_rate});
 }
 
+OneDevice::~OneDevice() { static_cast<void>(cudaStreamSynchronize(stream_)); }
+
 void OneDevice::train_step(const Batch& batch) {
   const int64_t size = checked_size(kOneDevice, batch, graph_, options_.batch);
   const DeviceScope scope(replica_.device());

@@ -10,6 +10,7 @@ class OneDevice : public Strategy {
  public:
   // Uses the first device. Throws rondo::Error.
   OneDevice(const AnyModule& network, Shape input, const StrategyOptions& options);
+  ~OneDevice() override;  // waits for the steps
 
   void train_step(const Batch& batch) override;
   LossStats take_loss_stats() override { return head_.take_loss_stats(); }

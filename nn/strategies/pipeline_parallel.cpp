@@ -99,6 +99,13 @@ PipelineParallel::PipelineParallel(const AnyModule& network, Shape input, const 
       std::make_unique<LossHead>(last.device(), last.stream(), options.batch, whole_.output().shape.size());
 }
 
+// cudaFree() waits for one device only, and the others copy to its memory.
+PipelineParallel::~PipelineParallel() {
+  for (const Stage& stage : stages_)
+    for (const cudaStream_t stream : {stage.worker->stream(), static_cast<cudaStream_t>(*stage.sending)})
+      static_cast<void>(cudaStreamSynchronize(stream));
+}
+
 // Copies between the memories of two stages, concurrently with their computation.
 void PipelineParallel::send(Stage& from, const Tensor& what, Event& ready, Stage& to, const Tensor& where,
                             Event& arrived) {

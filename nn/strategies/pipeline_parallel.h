@@ -16,6 +16,7 @@ class PipelineParallel : public Strategy {
   // One stage per device. Throws rondo::Error: bad_argument if the network cannot be split into that many
   // stages, or has layers that need the whole batch (batch normalisation).
   PipelineParallel(const AnyModule& network, Shape input, const StrategyOptions& options);
+  ~PipelineParallel() override;  // waits for the steps
 
   void train_step(const Batch& batch) override;
   LossStats take_loss_stats() override { return head_->take_loss_stats(); }

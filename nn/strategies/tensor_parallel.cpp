@@ -174,6 +174,11 @@ TensorParallel::TensorParallel(const AnyModule& network, Shape input, const Stra
   }
 }
 
+// cudaFree() waits for one device only, and the others copy to its memory.
+TensorParallel::~TensorParallel() {
+  for (const Rank& rank : ranks_) static_cast<void>(cudaStreamSynchronize(rank.worker->stream()));
+}
+
 Shard TensorParallel::between(const Rank& rank, size_t layer) const {
   const int begin = layer == 0 ? 0 : rank.gathers[layer - 1].node + 1;
   const int end = layer < rank.gathers.size() ? rank.gathers[layer].node : rank.worker->nodes();

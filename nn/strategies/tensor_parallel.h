@@ -15,6 +15,7 @@ class TensorParallel : public Strategy {
   // Supports chains of Linear, Conv2d, ReLU, pooling and Flatten. Throws rondo::Error: bad_argument for any
   // other module that adds an operation.
   TensorParallel(const AnyModule& network, Shape input, const StrategyOptions& options);
+  ~TensorParallel() override;  // waits for the steps
 
   void train_step(const Batch& batch) override;
   LossStats take_loss_stats() override;

@@ -7,7 +7,7 @@ namespace rondo::nn {
 DataParallel::DataParallel(const AnyModule& network, Shape input, DataParallelOptions options)
     : group_(std::make_unique<ReplicaGroup>(network, input, std::move(options))), steps_(*group_) {}
 
-DataParallel::~DataParallel() { group_->wait(); }
+DataParallel::~DataParallel() { group_->streams().drain(); }
 
 int64_t DataParallel::batch_of(std::span<const float> x) const {
   const int64_t sample = graph().input().shape.size(), size = static_cast<int64_t>(x.size());
@@ -28,8 +28,8 @@ void DataParallel::stage(std::span<const float> x, Targets targets, int64_t batc
   for (int rank = 0; rank < world().local(); ++rank)
     shards.push_back(group_->shard(batch, world().first() + rank));
   if (!staged_)
-    staged_ = std::make_unique<StagedBatch>(replicas(),
-                                            group_->samples_per_replica() * options().micro_batches);
+    staged_ =
+        std::make_unique<StagedBatch>(replicas(), group_->samples_per_replica() * options().micro_batches);
   staged_->stage(replicas(), shards, x, targets);
 }
 

@@ -19,7 +19,7 @@ void RecordedSteps::run(const StepKind& kind, StreamGroup& group, const std::fun
   }
   std::rotate(found, found + 1, seen_.end());
   Seen& seen = seen_.back();
-  if (!seen.graph) seen.graph = std::make_unique<StepGraph>(group, enqueue);
+  if (!seen.graph) seen.graph = std::make_unique<StepGraph>(group, enqueue, processes_);
   group.join();
   seen.graph->launch();
   if (refusal_.ok()) refusal_ = seen.graph->refusal();

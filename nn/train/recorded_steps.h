@@ -20,6 +20,9 @@ struct StepKind {
 
 class RecordedSteps {
  public:
+  // `processes`: those that take the steps together, or null (StepGraph).
+  explicit RecordedSteps(ProcessGroup* processes = nullptr) : processes_(processes) {}
+
   // Runs one step on the streams of `group`, in order on each of them. Afterwards stream 0 waits for all of
   // the step. The first step of a kind is enqueued call by call: many kinds occur only once, and drivers
   // before CUDA 12.3 must load a kernel before it is recorded. The second one is recorded, and it and all
@@ -36,6 +39,7 @@ class RecordedSteps {
     StepKind kind;
     std::unique_ptr<StepGraph> graph;
   };
+  ProcessGroup* processes_;
   std::vector<Seen> seen_;  // least recently used first
   Status refusal_;
 };

@@ -3,6 +3,7 @@
 #include <rondo/nn/train/replica_group.h>
 
 #include <algorithm>
+#include <array>
 
 namespace rondo::nn {
 
@@ -33,6 +34,20 @@ World make_world(const DataParallelOptions& options, const Graph& graph) {
   return world;
 }
 
+// Kernels are compiled for each compute capability separately, so results may differ in the last bit.
+bool same_compute_capability(std::span<const int> devices) {
+  const auto attribute = [](int device, cudaDeviceAttr which) {
+    int value = 0;
+    RONDO_CUDA_THROW(cudaDeviceGetAttribute(&value, which, device));
+    return value;
+  };
+  return std::ranges::all_of(devices, [&](int device) {
+    return std::ranges::all_of(
+        std::array{cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor},
+        [&](cudaDeviceAttr which) { return attribute(device, which) == attribute(devices[0], which); });
+  });
+}
+
 }  // namespace
 
 ReplicaGroup::ReplicaGroup(const AnyModule& network, Shape input, DataParallelOptions options)
@@ -47,6 +62,7 @@ ReplicaGroup::ReplicaGroup(const AnyModule& network, Shape input, DataParallelOp
   const MemoryPlan plan = plan_training(graph_, samples, {.checkpoint_layers = options_.checkpoint_layers});
   const int64_t loss_workspace = std::max(softmax_cross_entropy_workspace_bytes(samples, outputs),
                                           squared_error_workspace_bytes(samples, outputs));
+  const bool copied = world_.processes() || !same_compute_capability(options_.devices);
   replicas_.reserve(options_.devices.size());
   for (int rank = 0; rank < streams_.size(); ++rank) {
     const DeviceScope scope(streams_.device(rank));
@@ -61,16 +77,12 @@ ReplicaGroup::ReplicaGroup(const AnyModule& network, Shape input, DataParallelOp
       found_inf_.emplace_back(1).fill_bytes(0xff);
       replica.set_found_inf(found_inf_.back().data());
     }
-    replica.initialise(options_.seed);  // the same values on every replica
+    if (rank == 0 || !copied) replica.initialise(options_.seed);  // the same values on every replica
   }
-  if (world_.processes()) copy_initial_values();
+  if (copied) copy_initial_values();
 }
 
-void ReplicaGroup::wait() noexcept {
-  for (cudaStream_t stream : streams_.streams()) static_cast<void>(cudaStreamSynchronize(stream));
-}
-
-// The hosts may have GPUs of different kinds, whose random numbers may differ in the last bit.
+// From rank 0 of the first process: the GPUs may be of different kinds, in one process or in several.
 void ReplicaGroup::copy_initial_values() {
   streams_.synchronize();
   for (const bool parameters : {true, false}) {
@@ -132,11 +144,11 @@ void ReplicaGroup::enqueue_loss(Loss loss, bool with_gradient) {
     const LossTarget wanted = target(rank, replica.batch());
     LossStats* const stats = memory.stats.data();
     const Workspace workspace = {memory.workspace.data(), memory.workspace.bytes()};
-    throw_if_error(loss == Loss::cross_entropy
-                       ? softmax_cross_entropy(gradient, stats, outputs, wanted.labels, 1.0f, workspace,
-                                               replica.stream())
-                       : squared_error(gradient, stats, outputs, wanted.values, 1.0f, workspace,
-                                       replica.stream()));
+    throw_if_error(
+        loss == Loss::cross_entropy
+            ? softmax_cross_entropy(gradient, stats, outputs, wanted.labels, 1.0f, workspace,
+                                    replica.stream())
+            : squared_error(gradient, stats, outputs, wanted.values, 1.0f, workspace, replica.stream()));
   });
 }
 

@@ -24,7 +24,7 @@ class ReplicaGroup {
  public:
   // Throws rondo::Error: bad_argument, out_of_resources.
   ReplicaGroup(const AnyModule& network, Shape input, DataParallelOptions options);
-  ~ReplicaGroup() { wait(); }
+  ~ReplicaGroup() { streams_.drain(); }
   ReplicaGroup(const ReplicaGroup&) = delete;
   ReplicaGroup& operator=(const ReplicaGroup&) = delete;
 
@@ -35,8 +35,6 @@ class ReplicaGroup {
   std::span<Replica> replicas() { return replicas_; }
   StreamGroup& streams() { return streams_; }  // one stream for each replica
   int64_t samples_per_replica() const { return samples_per_replica_; }
-  // Waits for the streams, and ignores failures.
-  void wait() noexcept;
 
   // Calls work(replica, rank) for each replica, with its device current.
   template <class Work>

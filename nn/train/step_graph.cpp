@@ -1,4 +1,10 @@
+#include <rondo/collectives/across_hosts/gather.h>
 #include <rondo/nn/train/step_graph.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <vector>
 
 namespace rondo {
 
@@ -12,20 +18,67 @@ void destroy(cudaGraph_t graph) {
   if (graph) static_cast<void>(cudaGraphDestroy(graph));
 }
 
+// The first launch uploads the graph if nobody did so before. If the upload were part of the launch, one process
+// could fail when the others' graphs already run and wait for its messages.
+Status make_executable(cudaGraph_t graph, cudaStream_t stream, cudaGraphExec_t* executable) {
+  RONDO_RETURN_IF_ERROR(
+      from_cuda(cudaGraphInstantiate(executable, graph, 0), "making the step's graph executable"));
+  return from_cuda(cudaGraphUpload(*executable, stream), "uploading the step's graph");
+}
+
+// What a process tells the others about its recording.
+struct Recording {
+  bool refused = false;
+  bool first = false;  // the others were still recording, so their refusals follow from this one
+  std::array<char, 300> reason = {};
+};
+
+// Returns `own` if it is a failure, and otherwise the failure of another process, if there is one.
+Status agreed(ProcessGroup& processes, Status own) {
+  Recording recording;
+  recording.refused = !own.ok();
+  std::copy_n(own.message().begin(), std::min(own.message().size(), recording.reason.size() - 1),
+              recording.reason.begin());
+  std::vector<Recording> all;
+  const std::lock_guard lock(processes.call_mutex());
+  // A bad_argument: other processes still record, and are at a collective call. That call fails, too, so that
+  // they come here next.
+  Status met;
+  for (int round = 0; round < processes.size(); ++round) {
+    met = gather(processes, recording, all, "recording a step");
+    if (met.code() != StatusCode::bad_argument) break;
+    recording.first = true;
+  }
+  RONDO_RETURN_IF_ERROR(met);
+  const auto refused = [](const Recording& r) { return r.refused; };
+  auto found = std::ranges::find_if(all, [](const Recording& r) { return r.refused && r.first; });
+  if (found == all.end()) found = std::ranges::find_if(all, refused);
+  if (found == all.end() || (!own.ok() && recording.first)) return own;
+  const auto process = static_cast<int>(found - all.begin());
+  if (process == processes.index()) return own;
+  return bad_argument(processes.name(process), ": ", found->reason.data());
+}
+
 }  // namespace
 
-StepGraph::StepGraph(StreamGroup& group, std::function<void()> enqueue)
-    : group_(group), enqueue_(std::move(enqueue)) {
-  DeviceScope scope(group.device(0));
-  const cudaStream_t stream = group.stream(0);
+StepGraph::StepGraph(StreamGroup& group, std::function<void()> enqueue, ProcessGroup* processes)
+    : group_(group), enqueue_(std::move(enqueue)), processes_(processes) {
+  Status recorded = record();
+  if (processes_) recorded = agreed(*processes_, std::move(recorded));
+  if (!recorded.ok()) refuse(std::move(recorded));
+}
+
+Status StepGraph::record() {
+  DeviceScope scope(group_.device(0));
+  const cudaStream_t stream = group_.stream(0);
   // Thread-local mode: other threads may allocate and synchronise during the capture.
   RONDO_CUDA_THROW(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   Status recorded;
   cudaGraph_t graph = nullptr;
   try {
-    group.fork();  // adds the other streams to the capture
+    group_.fork();  // adds the other streams to the capture
     enqueue_();
-    group.join();  // every branch must join the stream where the capture began
+    group_.join();  // every branch must join the stream where the capture began
   } catch (const Error& error) {
     recorded = Status(error.status().code(), concat("recording the step: ", error.what()));
   } catch (...) {
@@ -35,10 +88,9 @@ StepGraph::StepGraph(StreamGroup& group, std::function<void()> enqueue)
   }
   const Status ended = end_capture(stream, &graph);
   if (recorded.ok()) recorded = ended;
-  if (recorded.ok())
-    recorded = from_cuda(cudaGraphInstantiate(&executable_, graph, 0), "making the step's graph executable");
+  if (recorded.ok()) recorded = make_executable(graph, stream, &executable_);
   destroy(graph);
-  if (!recorded.ok()) refuse(std::move(recorded));
+  return recorded;
 }
 
 StepGraph::~StepGraph() {
@@ -48,13 +100,15 @@ StepGraph::~StepGraph() {
 StepGraph::StepGraph(StepGraph&& other) noexcept
     : group_(other.group_),
       enqueue_(std::move(other.enqueue_)),
+      processes_(other.processes_),
       executable_(std::exchange(other.executable_, nullptr)),
       launched_(other.launched_),
       refusal_(std::move(other.refusal_)) {}
 
-// Only a bad_argument is worth a fallback: a failed device or lack of memory would fail without a graph, too.
+// A failed device, and a process that does not answer, would fail without a graph, too.
 void StepGraph::refuse(Status status) {
-  if (status.code() != StatusCode::bad_argument) throw Error(std::move(status));
+  if (status.code() != StatusCode::bad_argument && status.code() != StatusCode::out_of_resources)
+    throw Error(std::move(status));
   refusal_ = std::move(status);
   if (executable_) static_cast<void>(cudaGraphExecDestroy(std::exchange(executable_, nullptr)));
 }
@@ -67,7 +121,7 @@ void StepGraph::launch() {
       return;
     }
     Status status = from_cuda(error, "launching the step's graph");
-    if (launched_) throw Error(std::move(status));
+    if (launched_ || processes_) throw Error(std::move(status));
     refuse(std::move(status));
   }
   group_.fork();

@@ -5,6 +5,7 @@
 // is one launch, and nothing in it waits for the host.
 #pragma once
 
+#include <rondo/collectives/across_hosts/process_group.h>
 #include <rondo/nn/train/stream_group.h>
 
 #include <functional>
@@ -16,9 +17,13 @@ class StepGraph {
   // Records the work that `enqueue` puts on the group's streams, without running it. `enqueue` must use only
   // these streams, and only operations that can be captured (no allocation, no synchronisation). It is kept,
   // and everything it refers to must stay valid: if a call of `enqueue` cannot be recorded, or CUDA cannot
-  // instantiate the graph or refuses its first launch, launch() calls `enqueue` instead. (CUDA does not
-  // document whether copies between devices without peer access work inside a graph.)
-  StepGraph(StreamGroup& group, std::function<void()> enqueue);
+  // instantiate the graph, upload it, or launch it for the first time, launch() calls `enqueue` instead. (A
+  // graph needs memory that a step without it does not need, and CUDA does not document whether copies
+  // between devices without peer access work inside a graph.)
+  //
+  // `processes`: those that make the step together, or null. All of them construct their StepGraph at the same
+  // time, and if one of them cannot replay it, none does. A first launch that fails after that throws.
+  StepGraph(StreamGroup& group, std::function<void()> enqueue, ProcessGroup* processes = nullptr);
   ~StepGraph();
   StepGraph(StepGraph&& other) noexcept;
   StepGraph& operator=(StepGraph&&) = delete;
@@ -31,10 +36,12 @@ class StepGraph {
   const Status& refusal() const { return refusal_; }
 
  private:
+  Status record();
   void refuse(Status status);
 
   StreamGroup& group_;
   std::function<void()> enqueue_;
+  ProcessGroup* processes_;
   cudaGraphExec_t executable_ = nullptr;
   bool launched_ = false;
   Status refusal_;

@@ -30,4 +30,8 @@ void StreamGroup::synchronize() const {
   for (cudaStream_t stream : handles_) RONDO_CUDA_THROW(cudaStreamSynchronize(stream));
 }
 
+void StreamGroup::drain() const noexcept {
+  for (cudaStream_t stream : handles_) static_cast<void>(cudaStreamSynchronize(stream));
+}
+
 }  // namespace rondo

@@ -24,12 +24,27 @@ class StreamGroup {
   void join();
   // Blocks the host until all streams are idle.
   void synchronize() const;
+  // The same, and ignores failures: for destructors.
+  void drain() const noexcept;
 
  private:
   std::vector<int> devices_;
   std::vector<Stream> streams_;
   std::vector<cudaStream_t> handles_;
   std::vector<Event> reached_;  // reached_[rank] is recorded on that rank's stream
+};
+
+// Drains a group at the end of a scope, after an exception, too. Declare it after the memory that the streams
+// use: cudaFree() waits for the device of the memory, and not for the others, whose streams copy to it.
+class DrainAtEnd {
+ public:
+  explicit DrainAtEnd(const StreamGroup& group) : group_(group) {}
+  ~DrainAtEnd() { group_.drain(); }
+  DrainAtEnd(const DrainAtEnd&) = delete;
+  DrainAtEnd& operator=(const DrainAtEnd&) = delete;
+
+ private:
+  const StreamGroup& group_;
 };
 
 }  // namespace rondo

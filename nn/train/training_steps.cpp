@@ -34,7 +34,8 @@ TrainingSteps::TrainingSteps(ReplicaGroup& group)
       ready_(event_on_each(options_.devices)),
       reduced_(event_on_each(options_.devices)),
       whole_(timer_of(group.streams())),
-      partial_(timer_of(group.streams())) {
+      partial_(timer_of(group.streams())),
+      recorded_(group.world().processes()) {
   if (const auto exchange = gradient_exchange(options_, group.graph()))
     gradient_communicator_ = std::make_unique<Communicator>(options_.devices, *exchange);
   if (const int64_t size = rounded_bucket_size(options_, group_.graph()))
@@ -44,9 +45,7 @@ TrainingSteps::TrainingSteps(ReplicaGroup& group)
         [&](Replica&, size_t) { accumulated_.emplace_back(group_.graph().parameter_arena_size()); });
 }
 
-TrainingSteps::~TrainingSteps() {
-  for (const cudaStream_t stream : exchange_.streams()) static_cast<void>(cudaStreamSynchronize(stream));
-}
+TrainingSteps::~TrainingSteps() { exchange_.drain(); }
 
 void TrainingSteps::check(const Optimizer& optimizer) const {
   throw_if_error(failure_);
@@ -78,9 +77,8 @@ void TrainingSteps::take(BatchIterator& batches, Optimizer& optimizer) {
       recorded_.run({batch, batches.id(), optimizer.id(), static_cast<int>(batches.loss())}, group_.streams(),
                     work);
     }
-    group_.on_each([&](Replica& replica, size_t) {
-      replica.set_rounded_is_current(optimizer.rounds_parameters());
-    });
+    group_.on_each(
+        [&](Replica& replica, size_t) { replica.set_rounded_is_current(optimizer.rounds_parameters()); });
     batches.step_taken();
   } catch (const Error& error) {
     failure_ = Status(error.status().code(), concat("DataParallel: a step failed: ", error.what()));

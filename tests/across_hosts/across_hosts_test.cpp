@@ -2,6 +2,9 @@
 #include <rondo/collectives/across_hosts/wait_tracker.h>
 #include <rondo/tests/across_hosts/launcher.h>
 
+#include <cuda_runtime.h>
+
+#include <algorithm>
 #include <sstream>
 
 namespace rondo::test {
@@ -92,6 +95,37 @@ TEST(AcrossHosts, ALostLossEndsAll) {
   EXPECT_EQ(output.text, line + line + line);
   expect_contains(output, "diverged in epoch 1 after ");
 }
+
+#ifdef __SIMT__
+// If one process cannot replay a graph of its steps, none does: their messages would not match.
+TEST(AcrossHosts, AllProcessesDoWithoutGraphsIfOneMust) {
+  SKIP_WITHOUT_MPI();
+  const auto lines_of = [](const std::string& mode) {
+    const Output output = run(launch(3, ACROSS_HOSTS_TRAINING " " + mode + " 0"));
+    EXPECT_EQ(output.exit_code, 0) << output.text;
+    std::istringstream text(output.text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    std::ranges::sort(lines, {}, &std::string::size);  // the process that is the reason does not name itself
+    return lines;
+  };
+  const std::vector<std::string> replayed = lines_of("graphs");
+  ASSERT_EQ(replayed.size(), 3u);
+  const std::string hash = replayed[0].substr(0, 17);
+  for (const std::string& line : replayed) EXPECT_EQ(line, hash + ".");
+  for (const auto& [mode, reason] :
+       {std::pair<std::string, std::string>("memory", "making the step's graph executable: out of memory"),
+        std::pair<std::string, std::string>("capture", "recording the step: all_reduce, rank ")}) {
+    const std::vector<std::string> lines = lines_of(mode);
+    ASSERT_EQ(lines.size(), 3u) << mode;
+    EXPECT_TRUE(lines[0].starts_with(hash + reason)) << lines[0];
+    for (size_t i : {1, 2}) {
+      EXPECT_TRUE(lines[i].starts_with(hash + "process 2 (pid ")) << lines[i];
+      EXPECT_NE(lines[i].find("): " + reason), std::string::npos) << lines[i];
+    }
+  }
+}
+#endif
 
 TEST(AcrossHosts, TrainingsThatDifferAreRefused) {
   SKIP_WITHOUT_MPI();

@@ -9,22 +9,31 @@
 //   training batch 0        each process uses a different batch size
 //   training bytes LOCAL    LOCAL ranks in each process: prints the bytes between processes in a step for
 //                           each gradient, reduced in fp32 and in bf16
+//   training graphs 0       each process prints a hash of its parameters, and why its steps are not graphs
+//   training memory 0       the same, and the last process has no memory for graphs
+//   training capture 0      the same, and CUDA does not let the last process record its copies
 //   training check 0        no training: counts the differences if one value of the last process differs
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/nn/diagnostics/model_checks.h>
-#include <rondo/nn/train/fit.h>
 #include <rondo/nn/diagnostics/replica_check.h>
+#include <rondo/nn/train/fit.h>
 #include <rondo/tests/across_hosts/fingerprint.h>
 #include <rondo/tests/across_hosts/forwarding_group.h>
-#include <rondo/tests/nn/train/fixed_batch.h>
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
+#include <rondo/tests/nn/train/fixed_batch.h>
+
+#ifdef __SIMT__
+#include <rondo/tests/support/graph_memory.h>
+#include <simt/faults.h>
+#endif
 
 #include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 
 namespace rondo::test {
 namespace {
@@ -145,6 +154,27 @@ void count_bytes(int local, ProcessGroup& processes) {
   if (processes.index() == 0) std::printf("%s\n", line.c_str());
 }
 
+#ifdef __SIMT__
+void train_with_graphs(const std::string& mode, ProcessGroup& processes) {
+  const bool last = processes.index() == processes.size() - 1;
+  std::optional<GraphMemory> memory;
+  if (last && mode == "memory") memory.emplace(1, GraphMemory::for_nothing);
+  if (last && mode == "capture") {
+    RONDO_CUDA_THROW(simt::set_peer_access(0, 1, simt::PeerAccess::absent));
+    RONDO_CUDA_THROW(simt::set_peer_access(1, 0, simt::PeerAccess::absent));
+    simt::set_staged_graph_copies(simt::StagedGraphCopies::not_captured);
+  }
+  nn::DataParallel model(network(), {28, 28, 1}, options_for(2, 0, &processes));
+  nn::Adam adam(model);
+  const nn::FitOptions fit = {.epochs = 2, .seed = 7, .learning_rate = nn::LearningRate::constant(0.01)};
+  nn::fit(model, adam, small_data(130, 41), fit);
+  const std::vector<float> parameters = parameters_of(model);
+  std::printf("%016llx %s.\n",
+              static_cast<unsigned long long>(hash_of(parameters.data(), parameters.size() * sizeof(float))),
+              model.graph_refusal().message().c_str());
+}
+#endif
+
 void check_replicas(ProcessGroup& processes) {
   StreamGroup streams({0, 0});
   std::vector<float> values = normal_values(1000, 5);
@@ -184,6 +214,12 @@ int run(int argc, char** argv) {
       count_bytes(std::atoi(argv[2]), *processes);
       return 0;
     }
+#ifdef __SIMT__
+    if (mode == "graphs" || mode == "memory" || mode == "capture") {
+      train_with_graphs(mode, *processes);
+      return 0;
+    }
+#endif
     if (mode == "bad" || mode == "diverge" || mode == "stop") {
       (mode == "bad" ? find_bad_input : mode == "diverge" ? diverge : stop_together)(*processes);
       return 0;

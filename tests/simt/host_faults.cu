@@ -218,6 +218,20 @@ TEST_F(HostFaults, MemoryThatIsFreedTooEarlyIsAFault) {
   }
 }
 
+TEST_F(HostFaults, FreeNeedNotWait) {
+  for (const bool waits : {true, false}) {
+    simt::set_seed(1);
+    simt::set_free_waits(waits);
+    CUDA_OK(cudaMemsetAsync(memory_[0], 0, sizeof(int)));
+    CUDA_OK(cudaFree(memory_[0]));
+    EXPECT_EQ(cudaDeviceSynchronize(), waits ? cudaSuccess : cudaErrorIllegalAddress);
+    simt::set_free_waits(true);
+    for (const int device : {0, 1}) reset(device);
+    simt::set_seed(std::nullopt);
+    fill_memory();
+  }
+}
+
 TEST_F(HostFaults, CopiesOfAGraphCountAtEveryLaunch) {
   const cudaStream_t stream = make_stream();
   cudaGraph_t graph = nullptr;

@@ -346,17 +346,17 @@ TEST_F(StartDeathTest, AcceptsTheEndsOfEachRange) {
 
 TEST_F(StartDeathTest, AnEmptyVariableIsNotSet) {
   const auto all = [] {
-    for (const char* name :
-         {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES", "SIMT_GPU",
-          "SIMT_GRAPH_NODE_BYTES", "SIMT_QUEUE_LENGTH", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MODULE_LOADING",
-          "SIMT_ALLOCATION_WAITS", "SIMT_REPORT_CONTEXTS", "SIMT_CAPTURE_LOADS", "SIMT_AMX"})
+    for (const char* name : {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES",
+                             "SIMT_GPU", "SIMT_FREE_WAITS", "SIMT_GRAPH_NODE_BYTES", "SIMT_QUEUE_LENGTH",
+                             "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MODULE_LOADING", "SIMT_ALLOCATION_WAITS",
+                             "SIMT_REPORT_CONTEXTS", "SIMT_CAPTURE_LOADS", "SIMT_AMX"})
       set(name, "");
     int count = 0;
     const simt::Settings& found = simt::settings();
     end_with(cudaGetDeviceCount(&count) == cudaSuccess && count == 8 && found.workers >= 1 && !found.seed &&
              !found.amx && !found.late_copies && found.gpu.empty() && found.memory_bytes == size_t{8} << 30 &&
              found.queue_length == 1024 && found.connections == 8 && found.lazy_loading &&
-             found.capture_loads && !found.allocation_waits && !found.report_contexts);
+             found.capture_loads && !found.allocation_waits && found.free_waits && !found.report_contexts);
   };
   EXPECT_EXIT(all(), testing::ExitedWithCode(kPassed), "^$");
 }

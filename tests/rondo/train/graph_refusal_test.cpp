@@ -10,6 +10,7 @@
 #include <sstream>
 
 #ifdef __SIMT__
+#include <rondo/tests/support/graph_memory.h>
 #include <rondo/tests/support/peer_links.h>
 
 namespace rondo::program {
@@ -37,7 +38,7 @@ class GraphRefusal : public ::testing::Test {
     test::set_all_links(simt::PeerAccess::works);
   }
 
-  // The output of `train` names a refusal exactly if the copies are refused.
+  // The output of `train` names a refusal exactly if the copies are refused, or there is no memory.
   template <class Train>
   static void expect_told(const Train& train) {
     for (const auto copies : {simt::StagedGraphCopies::work, simt::StagedGraphCopies::not_captured,
@@ -49,6 +50,13 @@ class GraphRefusal : public ::testing::Test {
           out.str().find("call by call, which is slower: CUDA rejected the graph, ") != std::string::npos;
       EXPECT_EQ(told, copies != simt::StagedGraphCopies::work) << out.str();
     }
+    simt::set_staged_graph_copies(simt::StagedGraphCopies::work);
+    const test::GraphMemory memory(1, test::GraphMemory::for_nothing);
+    std::ostringstream out;
+    train(out);
+    EXPECT_NE(out.str().find("CUDA rejected the graph, making the step's graph executable: out of memory"),
+              std::string::npos)
+        << out.str();
   }
 
   test::TemporaryDirectory data_;

@@ -59,6 +59,7 @@ class Session {
   StreamGroup streams_;
   std::vector<Buffer<std::byte>> inputs_, outputs_;
   std::vector<Buffer<unsigned long long>> wrong_;
+  DrainAtEnd drained_{streams_};
 };
 
 }  // namespace rondo::program

@@ -33,6 +33,7 @@ struct Settings {
   int queue_length = 1024;        // SIMT_QUEUE_LENGTH: unfinished operations of a stream, 1 to kLongestQueue
   int connections = 8;            // CUDA_DEVICE_MAX_CONNECTIONS: hardware queues, 1 to kMostConnections
   bool allocation_waits = false;  // SIMT_ALLOCATION_WAITS: 0 or 1; 1: cudaMalloc and cudaHostAlloc wait
+  bool free_waits = true;         // SIMT_FREE_WAITS: 0 or 1; 0: cudaFree and cudaFreeHost do not wait
   size_t graph_node_bytes = 0;   // SIMT_GRAPH_NODE_BYTES: device memory of an executable graph, per operation
   bool check = false;            // SIMT_CHECK: 0 or 1; 1: check the whole program (simt/check.h)
   bool report_contexts = false;  // SIMT_REPORT_CONTEXTS: 0 or 1; 1: a line on stderr when the process ends
@@ -104,6 +105,9 @@ cudaError_t set_queue_length(int operations);
 cudaError_t set_connections(int queues);
 // Whether cudaMalloc waits until its device is idle, and cudaHostAlloc until all devices are.
 void set_allocation_waits(bool waits);
+// Whether cudaFree waits until the memory's device is idle, and cudaFreeHost until all devices are, as GPUs do
+// and CUDA does not promise.
+void set_free_waits(bool waits);
 // The duration of such a wait, or of cudaFree's, after which a line on stderr reports it. The wait continues.
 void set_patience(std::chrono::milliseconds patience);
 

@@ -8,7 +8,7 @@ using namespace simt;
 
 namespace {
 
-// Frees the memory after all pending work of the owning device is done.
+// Frees the memory, after all pending work of the owning device is done if settings().free_waits is set.
 cudaError_t free_memory(void* pointer, bool host) {
   return api([&](Runtime& runtime) {
     if (!pointer) return cudaSuccess;
@@ -25,6 +25,7 @@ cudaError_t free_memory(void* pointer, bool host) {
         if (!host && static_cast<int>(i) != range->device) continue;
         const cudaError_t failure = runtime.devices[i]->failure;
         require(host || failure == cudaSuccess, failure);
+        if (!simt::settings().free_waits) continue;
         for (TaskPtr& task : runtime.pending(*runtime.devices[i])) tasks.push_back(std::move(task));
       }
     }

@@ -108,6 +108,7 @@ Settings read_environment() {
     settings.connections = static_cast<int>(*value);
   if (const auto value = from_environment("SIMT_ALLOCATION_WAITS", 0, 1))
     settings.allocation_waits = *value != 0;
+  if (const auto value = from_environment("SIMT_FREE_WAITS", 0, 1)) settings.free_waits = *value != 0;
   if (const auto value = from_environment("SIMT_GRAPH_NODE_BYTES", 0, kMostGraphNodeBytes))
     settings.graph_node_bytes = *value;
   settings.check = check_from_environment();
@@ -154,6 +155,7 @@ cudaError_t set_worker_count(int workers) { return set_count(&Settings::workers,
 void set_lazy_loading(bool lazy) { change(&Settings::lazy_loading, lazy); }
 void set_capture_loads(bool loads) { change(&Settings::capture_loads, loads); }
 void set_allocation_waits(bool waits) { change(&Settings::allocation_waits, waits); }
+void set_free_waits(bool waits) { change(&Settings::free_waits, waits); }
 void set_graph_memory(size_t bytes) {
   change(&Settings::graph_node_bytes, std::min<size_t>(bytes, kMostGraphNodeBytes));
 }
