@@ -109,6 +109,22 @@ __global__ void loop(float* to, const float* from, int n) {
   to[threadIdx.x] = sum;
 }
 
+constexpr int kLineOfByteCopy = __LINE__ + 3;  // of its load and store
+template <class T>
+__global__ void copy_at_byte(unsigned char* to, const unsigned char* from, int to_byte, int from_byte) {
+  if (threadIdx.x == 3) *reinterpret_cast<T*>(to + to_byte) = *reinterpret_cast<const T*>(from + from_byte);
+}
+__global__ void count_at_byte(unsigned char* to, const unsigned char*, int byte) {
+  if (threadIdx.x == 3) atomicAdd(reinterpret_cast<unsigned*>(to + byte), 1u);
+}
+struct [[gnu::packed]] PackedFloat {
+  unsigned char before;
+  float value;
+};
+__global__ void copy_packed(unsigned char* to, const unsigned char* from) {
+  reinterpret_cast<PackedFloat*>(to)->value = reinterpret_cast<const PackedFloat*>(from)->value;
+}
+
 // Lane l runs the loop l times.
 __global__ void loop_of_lane(float* to, const float* from) {
   float sum = 0;
@@ -386,6 +402,65 @@ TEST_F(Observe, OneProfileAtATime) {
   EXPECT_EQ(simt::start_profile(), cudaSuccess);
   EXPECT_EQ(simt::start_profile(), cudaErrorInvalidValue);
   EXPECT_TRUE(simt::stop_profile().empty());
+}
+
+// A GPU faults at a scalar access whose address is not a multiple of its size, too.
+class ObserveAlignment : public Observe {
+ protected:
+  template <class... Parameters, class... Arguments>
+  static simt::Fault fault_of(void (*kernel)(Parameters...), Arguments... arguments) {
+    Device<unsigned char> to(64), from(64);
+    testing::internal::CaptureStderr();  // the executor reports faults there
+    const auto config = simt_test::shape(1, 4);
+    EXPECT_EQ(cudaLaunchKernelEx(&config, kernel, to.data, from.data, arguments...), cudaSuccess);
+    const cudaError_t error = cudaDeviceSynchronize();
+    testing::internal::GetCapturedStderr();
+    if (error == cudaSuccess) return {};
+    cudaDeviceReset();
+    return simt::last_fault();
+  }
+  static void expect_named(const simt::Fault& fault, const std::string& what, int line, size_t size,
+                           size_t past) {
+    EXPECT_EQ(fault.error, cudaErrorMisalignedAddress) << fault.message;
+    for (const std::string& part :
+         {what + " at ", "observe.cu:" + std::to_string(line) + " (",
+          " of " + std::to_string(size) + " bytes", "the address is " + std::to_string(past) + " bytes past",
+          std::string("thread (3, 0, 0)")})
+      EXPECT_NE(fault.message.find(part), std::string::npos)
+          << "'" << part << "' is not in: " << fault.message;
+  }
+  template <class T>
+  static void expect_copies_checked() {
+    constexpr int kSize = sizeof(T);
+    for (int byte = 0; byte < 2 * kSize; ++byte) {
+      const auto past = static_cast<size_t>(byte % kSize);
+      const simt::Fault load = fault_of(copy_at_byte<T>, 0, byte), store = fault_of(copy_at_byte<T>, byte, 0);
+      if (past == 0) {
+        EXPECT_EQ(load.error, cudaSuccess) << load.message;
+        EXPECT_EQ(store.error, cudaSuccess) << store.message;
+      } else {
+        expect_named(load, "a load", kLineOfByteCopy, kSize, past);
+        expect_named(store, "a store", kLineOfByteCopy, kSize, past);
+      }
+    }
+  }
+};
+
+TEST_F(ObserveAlignment, OfScalars) {
+  expect_copies_checked<unsigned char>();
+  expect_copies_checked<short>();
+  expect_copies_checked<float>();
+  expect_copies_checked<double>();
+}
+
+TEST_F(ObserveAlignment, OfAtomics) {
+  EXPECT_EQ(fault_of(count_at_byte, 4).error, cudaSuccess);
+  expect_named(fault_of(count_at_byte, 2), "an atomic", kLineOfByteCopy + 3, 4, 2);
+}
+
+// nvcc divides such an access into bytes.
+TEST_F(ObserveAlignment, IsNotRequiredOfMembersOfPackedStructs) {
+  EXPECT_EQ(fault_of(copy_packed).error, cudaSuccess);
 }
 
 }  // namespace

@@ -54,6 +54,8 @@ Block& running_block(const char* what) {
   std::abort();
 }
 
+bool in_block() { return running != nullptr; }
+
 SharedMemory::SharedMemory(size_t bytes) : bytes_(bytes) {
   TsanIgnore ignore;
   memory_ = ::operator new(bytes, kAlignment);

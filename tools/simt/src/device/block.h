@@ -184,6 +184,7 @@ class Block {
 // The block that this OS thread runs. `what` names the calling device function in the error outside of a
 // kernel.
 Block& running_block(const char* what);
+bool in_block();  // whether it runs one
 
 // In this scope the running thread accesses the shared memory of another block of its cluster.
 class OtherSharedMemory {

@@ -39,8 +39,9 @@ std::string place(const SourceLine& line, bool with_function) {
   return at + (name == "operator" ? " (a lambda)" : " (" + name + ")");
 }
 
-std::string place(const CheckedAccess& access) {
-  const std::vector<SourceLine>& lines = access.inlined;
+}  // namespace
+
+std::string text_of(const std::vector<SourceLine>& lines) {
   if (lines.empty()) return "an unknown place (no debug information)";
   size_t main = 0;
   while (main + 1 < lines.size() && is_helper(lines[main].file)) ++main;
@@ -55,6 +56,10 @@ std::string place(const CheckedAccess& access) {
   }
   return text;
 }
+
+namespace {
+
+std::string place(const CheckedAccess& access) { return text_of(access.inlined); }
 
 std::string verb(const CheckedAccess& access) {
   switch (access.kind) {

@@ -16,6 +16,9 @@ namespace simt {
 // Why two accesses of a race are not ordered.
 enum class Relation : uint8_t { same_warp, same_block, same_cluster, other_block, other_operation };
 
+// "file:line (function)" of an instruction, and where it was inlined, from source_lines().
+std::string text_of(const std::vector<SourceLine>& lines);
+
 // One place for all instructions of a source line, such as those of an unrolled loop.
 class SameLines {
  public:

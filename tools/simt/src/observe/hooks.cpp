@@ -3,6 +3,7 @@
 // library, they report to the observer. This file itself is not instrumented.
 //
 // The names are those of GCC's interface (gcc/sanitizer.def).
+#include <simt/alignment.h>
 #include <simt/builtins.h>
 #include <simt/memory_access.h>
 #include <simt/observe_async.h>
@@ -13,9 +14,13 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <string>
 
+#include "../device/block.h"
 #include "../host/runtime.h"
+#include "findings.h"
 #include "observer.h"
+#include "source_lines.h"
 
 namespace simt {
 namespace {
@@ -182,15 +187,40 @@ using simt::AccessKind;
 using simt::report;
 
 namespace {
+// Raises the fault of a GPU. Code of the host is not checked.
+[[gnu::noinline, gnu::cold]] void misaligned(const void* place, const void* p, size_t bytes,
+                                             AccessKind kind) {
+  if (!simt::in_block()) return;
+  std::string what = kind == AccessKind::load    ? "a load"
+                     : kind == AccessKind::store ? "a store"
+                                                 : "an atomic";
+  what += " at " + simt::text_of(simt::source_lines(place));
+  simt::detail::misaligned_access(what.c_str(), p, bytes);
+}
+// For the accesses of which the compiler assumes that the address is a multiple of the size. It reports others,
+// such as those to members of packed structs, by other functions.
+[[gnu::always_inline]] inline void require_aligned(const void* place, const void* p, size_t bytes,
+                                                   AccessKind kind) {
+  if (reinterpret_cast<uintptr_t>(p) % bytes != 0) [[unlikely]]
+    misaligned(place, p, bytes, kind);
+}
+
 template <class T>
 [[gnu::always_inline]] inline void report_atomic(const void* place, const volatile T* p, AccessKind kind) {
+  require_aligned(place, const_cast<const T*>(p), sizeof(T), kind);
   report(place, const_cast<const T*>(p), sizeof(T), kind, /*atomic=*/true);
 }
 // A volatile access to global memory is a relaxed one (PTX ISA, "Memory Consistency Model"), which does not
 // race with atomics. In shared memory it stays a plain one: `volatile` does not replace __syncwarp().
 [[gnu::always_inline]] inline void report_volatile(const void* place, const void* p, size_t bytes,
                                                    AccessKind kind) {
+  require_aligned(place, p, bytes, kind);
   report(place, p, bytes, kind, /*atomic=*/!simt::in_shared_memory(p));
+}
+[[gnu::always_inline]] inline void report_aligned(const void* place, const void* p, size_t bytes,
+                                                  AccessKind kind) {
+  require_aligned(place, p, bytes, kind);
+  report(place, p, bytes, kind);
 }
 
 // An access to a struct whose members have a smaller alignment. A GPU accesses each member; here they count
@@ -211,8 +241,8 @@ void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
 #define SIMT_ACCESS(bytes)                                                                               \
-  void __tsan_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }                   \
-  void __tsan_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); }                 \
+  void __tsan_read##bytes(void* p) { report_aligned(SIMT_PLACE, p, bytes, AccessKind::load); }           \
+  void __tsan_write##bytes(void* p) { report_aligned(SIMT_PLACE, p, bytes, AccessKind::store); }         \
   void __tsan_unaligned_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }         \
   void __tsan_unaligned_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); }       \
   void __tsan_volatile_read##bytes(void* p) { report_volatile(SIMT_PLACE, p, bytes, AccessKind::load); } \
