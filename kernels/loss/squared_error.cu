@@ -111,7 +111,8 @@ Status launch_squared_error(MatrixView<T> gradient, LossStats* loss_stats, Matri
 
 int64_t squared_error_workspace_bytes(int64_t rows, int64_t cols) {
   if (rows < 0 || cols < 0) return 0;
-  return saturating_product({blocks_for(saturating_product({rows, cols})), sizeof(double)});
+  const int64_t size = saturating_product({rows, cols});
+  return size == INT64_MAX ? size : saturating_product({blocks_for(size), sizeof(double)});
 }
 
 #define RONDO_SQUARED_ERROR(T)                                                                        \

@@ -98,36 +98,48 @@ std::vector<Operation> tensor_gemms() {
   return all;
 }
 
+// A kind of convolution: its path, and the number of images.
+struct ConvKind {
+  int64_t channels;
+  Math math = Math::fp32;
+  ConvAlgorithm algorithm = ConvAlgorithm::automatic;
+  int64_t images = 2;
+
+  std::string suffix() const {
+    return concat("/", channels, "_channels", math == Math::fp32 ? "" : concat("_", name_of(math)));
+  }
+};
+
+template <class T>
 struct ConvArguments {
-  ConvArguments(Arguments& a, int64_t in_channels)
-      : n(a.size("images", 2)),
+  ConvArguments(Arguments& a, const ConvKind& kind)
+      : n(a.size("images", kind.images)),
         h(a.size("height", 6)),
         w(a.size("width", 5)),
-        c(a.size("in_channels", in_channels)),
+        c(a.size("in_channels", kind.channels)),
         k(a.size("out_channels", 16)) {
     options = {.stride_h = a.size("stride_h", 1, 1),
                .stride_w = a.size("stride_w", 1, 1),
                .pad_h = a.size("pad_h", 1),
                .pad_w = a.size("pad_w", 1),
-               .algorithm = a.enumerator("algorithm", ConvAlgorithm::automatic)};
-    if (in_channels == 16 && options.algorithm == ConvAlgorithm::automatic)
-      options.algorithm = ConvAlgorithm::winograd;
+               .algorithm = a.enumerator("algorithm", kind.algorithm),
+               .math = a.enumerator("math", kind.math)};
   }
-  template <class T>
-  ImageView<T> x() const {
+  template <class U>
+  ImageView<U> x() const {
     return {nullptr, n, h, w, c};
   }
-  template <class T>
-  ImageView<T> y() const {
+  template <class U>
+  ImageView<U> y() const {
     return {nullptr, n, conv2d_output_size(h, 3, options.stride_h, options.pad_h),
             conv2d_output_size(w, 3, options.stride_w, options.pad_w), k};
   }
-  template <class T>
-  FilterView<T> filter() const {
+  template <class U>
+  FilterView<U> filter() const {
     return {nullptr, k, 3, 3, c};
   }
   Conv2dWorkspaceBytes bytes() const {
-    return conv2d_workspace_bytes(x<const float>(), filter<const float>(), options);
+    return conv2d_workspace_bytes(x<const float>(), filter<const float>(), options, dtype_of<T>);
   }
 
   int64_t n, h, w, c, k;
@@ -136,50 +148,70 @@ struct ConvArguments {
 
 int64_t twice(int64_t size) { return size < 0 || size > INT64_MAX / 2 ? size : 2 * size; }
 
-// The paths for few channels, for implicit GEMMs and for Winograd's algorithm.
+template <class T>
+std::vector<Operation> convolutions_of(const ConvKind& kind) {
+  // So many pixels that the sums need a workspace.
+  ConvKind with_sums = kind;
+  with_sums.images = 20;
+  const auto name = [&](const char* operation) {
+    return concat(operation, kind.suffix(),
+                  dtype_of<T> == DType::float32 ? "" : concat("_", name_of(dtype_of<T>)));
+  };
+  return {{name("conv2d_forward"),
+           [kind](Arguments& a, cudaStream_t stream) {
+             const ConvArguments<T> conv(a, kind);
+             const auto y = a.output("y", conv.template y<T>());
+             const auto x = a.input("x", conv.template x<const T>());
+             const auto filter = a.input("filter", conv.template filter<const T>());
+             Conv2dEpilogueOf<T> epilogue;
+             epilogue.bias = a.input("bias", VectorView<const float>{nullptr, conv.k});
+             epilogue.relu = true;
+             return conv2d_forward(y, x, filter, conv.options, epilogue, a.workspace(conv.bytes().forward),
+                                   stream);
+           }},
+          {name("conv2d_forward") + "_residual_sums",
+           [kind = with_sums](Arguments& a, cudaStream_t stream) {
+             const ConvArguments<T> conv(a, kind);
+             const auto y = a.output("y", conv.template y<T>(), {"residual"});
+             const auto x = a.input("x", conv.template x<const T>());
+             const auto filter = a.input("filter", conv.template filter<const T>());
+             Conv2dEpilogueOf<T> epilogue;
+             epilogue.residual = a.input("residual", conv.template y<const T>());
+             epilogue.sums = a.output("sums", VectorView<double>{nullptr, twice(conv.k)});
+             return conv2d_forward(y, x, filter, conv.options, epilogue,
+                                   a.workspace(conv.bytes().forward_sums), stream);
+           }},
+          {name("conv2d_data_gradient"),
+           [kind](Arguments& a, cudaStream_t stream) {
+             const ConvArguments<T> conv(a, kind);
+             const auto dx = a.output("dx", conv.template x<T>());
+             const auto dy = a.input("dy", conv.template y<const T>());
+             const auto filter = a.input("filter", conv.template filter<const T>());
+             return conv2d_data_gradient(dx, dy, filter, conv.options,
+                                         a.workspace(conv.bytes().data_gradient), stream);
+           }},
+          {name("conv2d_filter_gradient"), [kind](Arguments& a, cudaStream_t stream) {
+             const ConvArguments<T> conv(a, kind);
+             const auto dw = a.output("dw", conv.template filter<float>());
+             const auto dy = a.input("dy", conv.template y<const T>());
+             const auto x = a.input("x", conv.template x<const T>());
+             return conv2d_filter_gradient(dw, dy, x, conv.options, a.workspace(conv.bytes().filter_gradient),
+                                           stream);
+           }}};
+}
+
+// The paths for few channels, for implicit GEMMs, for Winograd's algorithm and for tensor cores.
 std::vector<Operation> convolutions() {
   std::vector<Operation> all;
-  for (const int64_t channels : {1, 6, 16}) {
-    const std::string suffix = concat("/", channels, "_channels");
-    all.push_back(
-        {"conv2d_forward" + suffix, [channels](Arguments& a, cudaStream_t stream) {
-           const ConvArguments conv(a, channels);
-           const auto y = a.output("y", conv.y<float>());
-           const auto x = a.input("x", conv.x<const float>());
-           const auto filter = a.input("filter", conv.filter<const float>());
-           const Conv2dEpilogue epilogue = {a.input("bias", VectorView<const float>{nullptr, conv.k}), true};
-           return conv2d_forward(y, x, filter, conv.options, epilogue, a.workspace(conv.bytes().forward),
-                                 stream);
-         }});
-    all.push_back(
-        {"conv2d_forward" + suffix + "_residual_sums", [channels](Arguments& a, cudaStream_t stream) {
-           const ConvArguments conv(a, channels);
-           const auto y = a.output("y", conv.y<float>(), {"residual"});
-           const auto x = a.input("x", conv.x<const float>());
-           const auto filter = a.input("filter", conv.filter<const float>());
-           Conv2dEpilogue epilogue;
-           epilogue.residual = a.input("residual", conv.y<const float>());
-           epilogue.sums = a.output("sums", VectorView<double>{nullptr, twice(conv.k)});
-           return conv2d_forward(y, x, filter, conv.options, epilogue, a.workspace(conv.bytes().forward_sums),
-                                 stream);
-         }});
-    all.push_back({"conv2d_data_gradient" + suffix, [channels](Arguments& a, cudaStream_t stream) {
-                     const ConvArguments conv(a, channels);
-                     const auto dx = a.output("dx", conv.x<float>());
-                     const auto dy = a.input("dy", conv.y<const float>());
-                     const auto filter = a.input("filter", conv.filter<const float>());
-                     return conv2d_data_gradient(dx, dy, filter, conv.options,
-                                                 a.workspace(conv.bytes().data_gradient), stream);
-                   }});
-    all.push_back({"conv2d_filter_gradient" + suffix, [channels](Arguments& a, cudaStream_t stream) {
-                     const ConvArguments conv(a, channels);
-                     const auto dw = a.output("dw", conv.filter<float>());
-                     const auto dy = a.input("dy", conv.y<const float>());
-                     const auto x = a.input("x", conv.x<const float>());
-                     return conv2d_filter_gradient(dw, dy, x, conv.options,
-                                                   a.workspace(conv.bytes().filter_gradient), stream);
-                   }});
-  }
+  const auto add = [&](const std::vector<Operation>& some) {
+    all.insert(all.end(), some.begin(), some.end());
+  };
+  add(convolutions_of<float>({1}));
+  add(convolutions_of<float>({6}));
+  add(convolutions_of<float>({16, Math::fp32, ConvAlgorithm::winograd}));
+  if (check_math("", Math::tf32).ok()) add(convolutions_of<float>({16, Math::tf32}));
+  if (check_factor_type("", DType::bfloat16).ok()) add(convolutions_of<__nv_bfloat16>({16}));
+  if (check_factor_type("", DType::float16).ok()) add(convolutions_of<__half>({16}));
   return all;
 }
 
@@ -249,10 +281,11 @@ std::vector<Operation> pools() {
            }}};
 }
 
-BatchNormSaved saved_of(Arguments& a, int64_t rows, int64_t channels) {
-  const auto matrix = MatrixView<const float>{nullptr, rows, channels};
+template <class T>
+BatchNormSavedOf<T> saved_of(Arguments& a, int64_t rows, int64_t channels) {
+  const auto matrix = MatrixView<const T>{nullptr, rows, channels};
   const auto vector = VectorView<const float>{nullptr, channels};
-  BatchNormSaved saved;
+  BatchNormSavedOf<T> saved;
   saved.x = a.input("saved.x", matrix);
   saved.mean = a.input("saved.mean", vector);
   saved.inv_std = a.input("saved.inv_std", vector);
@@ -260,61 +293,64 @@ BatchNormSaved saved_of(Arguments& a, int64_t rows, int64_t channels) {
   return saved;
 }
 
+std::vector<Operation> norm_statistics() {
+  return {{"batch_norm_statistics",
+           [](Arguments& a, cudaStream_t stream) {
+             const int64_t channels = a.size("channels", 4);
+             const auto each = VectorView<float>{nullptr, channels};
+             const auto mean = a.output("mean", each), deviation = a.output("inv_std", each);
+             const RunningStatistics running = {a.output("running.mean", each),
+                                                a.output("running.variance", each)};
+             const auto sums = a.input("sums", VectorView<const double>{nullptr, twice(channels)});
+             return batch_norm_statistics(mean, deviation, running, sums, 3, 1e-5f, stream);
+           }},
+          {"batch_norm_inv_std", [](Arguments& a, cudaStream_t stream) {
+             const int64_t channels = a.size("channels", 4);
+             const auto deviation = a.output("inv_std", VectorView<float>{nullptr, channels});
+             return batch_norm_inv_std(
+                 deviation, a.input("variance", VectorView<const float>{nullptr, channels}), 1e-5f, stream);
+           }}};
+}
+
+template <class T>
 std::vector<Operation> norms() {
   return {
-      {"batch_norm_sums",
+      {typed<T>("batch_norm_sums"),
        [](Arguments& a, cudaStream_t stream) {
          const int64_t rows = a.size("rows", 600), channels = a.size("channels", 4);
          const auto sums = a.output("sums", VectorView<double>{nullptr, twice(channels)});
-         const auto x = a.input("x", MatrixView<const float>{nullptr, rows, channels});
+         const auto x = a.input("x", MatrixView<const T>{nullptr, rows, channels});
          return batch_norm_sums(sums, x, a.workspace(batch_norm_workspace_bytes(rows, channels)), stream);
        }},
-      {"batch_norm_statistics",
-       [](Arguments& a, cudaStream_t stream) {
-         const int64_t channels = a.size("channels", 4);
-         const auto each = VectorView<float>{nullptr, channels};
-         const auto mean = a.output("mean", each), deviation = a.output("inv_std", each);
-         const RunningStatistics running = {a.output("running.mean", each),
-                                            a.output("running.variance", each)};
-         const auto sums = a.input("sums", VectorView<const double>{nullptr, twice(channels)});
-         return batch_norm_statistics(mean, deviation, running, sums, 3, 1e-5f, stream);
-       }},
-      {"batch_norm_inv_std",
-       [](Arguments& a, cudaStream_t stream) {
-         const int64_t channels = a.size("channels", 4);
-         const auto deviation = a.output("inv_std", VectorView<float>{nullptr, channels});
-         return batch_norm_inv_std(deviation, a.input("variance", VectorView<const float>{nullptr, channels}),
-                                   1e-5f, stream);
-       }},
-      {"batch_norm",
+      {typed<T>("batch_norm"),
        [](Arguments& a, cudaStream_t stream) {
          const int64_t rows = a.size("rows", 5), channels = a.size("channels", 4);
-         const auto matrix = MatrixView<const float>{nullptr, rows, channels};
+         const auto matrix = MatrixView<const T>{nullptr, rows, channels};
          const auto vector = VectorView<const float>{nullptr, channels};
-         const auto y = a.output("y", MatrixView<float>{nullptr, rows, channels}, {"x", "residual"});
+         const auto y = a.output("y", MatrixView<T>{nullptr, rows, channels}, {"x", "residual"});
          const auto x = a.input("x", matrix);
          const auto mean = a.input("mean", vector), deviation = a.input("inv_std", vector);
          const auto gamma = a.input("gamma", vector), beta = a.input("beta", vector);
          return batch_norm(y, x, mean, deviation, gamma, beta, {a.input("residual", matrix), true}, stream);
        }},
-      {"batch_norm_backward_sums",
+      {typed<T>("batch_norm_backward_sums"),
        [](Arguments& a, cudaStream_t stream) {
          const int64_t rows = a.size("rows", 600), channels = a.size("channels", 4);
          const auto sums = a.output("sums", VectorView<double>{nullptr, twice(channels)});
          const auto gamma = a.output("gamma_gradient", VectorView<float>{nullptr, channels});
          const auto beta = a.output("beta_gradient", VectorView<float>{nullptr, channels});
-         const auto dy = a.input("dy", MatrixView<const float>{nullptr, rows, channels});
-         const BatchNormSaved saved = saved_of(a, rows, channels);
+         const auto dy = a.input("dy", MatrixView<const T>{nullptr, rows, channels});
+         const BatchNormSavedOf<T> saved = saved_of<T>(a, rows, channels);
          return batch_norm_backward_sums(sums, gamma, beta, dy, saved,
                                          a.workspace(batch_norm_workspace_bytes(rows, channels)), stream);
        }},
-      {"batch_norm_backward", [](Arguments& a, cudaStream_t stream) {
+      {typed<T>("batch_norm_backward"), [](Arguments& a, cudaStream_t stream) {
          const int64_t rows = a.size("rows", 5), channels = a.size("channels", 4);
-         const auto matrix = MatrixView<float>{nullptr, rows, channels};
+         const auto matrix = MatrixView<T>{nullptr, rows, channels};
          const auto dx = a.output("dx", matrix, {"dy"}),
                     residual = a.output("residual_gradient", matrix, {"dy"});
-         const auto dy = a.input("dy", MatrixView<const float>(matrix));
-         const BatchNormSaved saved = saved_of(a, rows, channels);
+         const auto dy = a.input("dy", MatrixView<const T>(matrix));
+         const BatchNormSavedOf<T> saved = saved_of<T>(a, rows, channels);
          const auto gamma = a.input("gamma", VectorView<const float>{nullptr, channels});
          const auto sums = a.input("sums", VectorView<const double>{nullptr, twice(channels)});
          return batch_norm_backward(dx, residual, dy, saved, gamma, sums, 5, stream);
@@ -526,14 +562,14 @@ std::vector<Operation> comparisons() {
 template <class T>
 void add_operations_of(std::vector<Operation>& all) {
   for (const std::vector<Operation>& some :
-       {pools<T>(), elementwise_operations<T>(), losses<T>(), gathers<T>(), reductions<T>()})
+       {pools<T>(), norms<T>(), elementwise_operations<T>(), losses<T>(), gathers<T>(), reductions<T>()})
     all.insert(all.end(), some.begin(), some.end());
 }
 
 std::vector<Operation> all_operations() {
   std::vector<Operation> all;
   for (const std::vector<Operation>& some :
-       {gemms(), tensor_gemms(), convolutions(), norms(), casts<__nv_bfloat16>(), casts<__half>(),
+       {gemms(), tensor_gemms(), convolutions(), norm_statistics(), casts<__nv_bfloat16>(), casts<__half>(),
         narrow_optimizers<__nv_bfloat16>(), narrow_optimizers<__half>(), random_operations(), optimizers(),
         data_operations(), comparisons()})
     all.insert(all.end(), some.begin(), some.end());

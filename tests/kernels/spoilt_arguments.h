@@ -8,13 +8,14 @@
 
 #include <gtest/gtest.h>
 
-#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/core/view.h>
+#include <rondo/kernels/runtime/buffer.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -36,6 +37,8 @@ class Arguments {
    private:
     Buffer<std::byte> bytes_;
   };
+  // No operand may have more elements. The bytes of one that does are more than its memory can have.
+  static constexpr int64_t kMaxSize = int64_t{1} << 57;
   static constexpr int64_t kSlots = 14, kSlotBytes = 160 << 10, kMaxBytes = kSlotBytes / 2;
 
   enum class Must { succeed, be_refused };
@@ -58,8 +61,14 @@ class Arguments {
   // `low`: the smallest allowed value.
   int64_t size(const char* name, int64_t good, int64_t low = 0) {
     constexpr int64_t kHuge = int64_t{1} << 62;
-    for (const int64_t bad : {low - 1, kHuge, kHuge + 1, kHuge + 4, INT64_MAX})
-      if (spoil(concat(name, " = ", bad))) return bad;
+    std::set<int64_t> all = {low - 1, kHuge, kHuge + 1, kHuge + 4, INT64_MAX};
+    // With which the bytes of an operand, if it grows with this size, are a few more than 2^64.
+    for (const Operand& operand : good_operands_)
+      if (good > 0 && operand.bytes % good == 0 && operand.bytes >= 3 * good)
+        all.insert(static_cast<int64_t>(UINT64_MAX / static_cast<uint64_t>(operand.bytes / good)) + 1);
+    for (const int64_t bad : all)
+      if (bad < low || bad > kMaxSize)
+        if (spoil(concat(name, " = ", bad))) return bad;
     return good;
   }
   template <class Enum>

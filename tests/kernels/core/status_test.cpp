@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/core/check.h>
-#include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/runtime/buffer.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/support/status_checks.h>
 
 #ifdef __SIMT__
@@ -143,12 +143,19 @@ TEST(ArgumentCheck, Views) {
 
 TEST(ArgumentCheck, SizesWhoseProductOverflows) {
   float values[8] = {};
+  double values_of_8_bytes[1] = {};
   constexpr int64_t kHuge = int64_t{1} << 62;
   const auto refuses = [&](const auto& view) {
     EXPECT_TRUE(refused(check_input("x", view), "must span at most 2^57 bytes"));
   };
   refuses(VectorView<float>{values, kHuge});
   refuses(VectorView<float>{values, (int64_t{1} << 55) + 1});
+  // Bytes that are 0 or 4 beyond a multiple of 2^64.
+  refuses(VectorView<float>{values, kHuge + 1});
+  refuses(MatrixView<float>{values, int64_t{1} << 31, int64_t{1} << 31});
+  refuses(MatrixView<double>{values_of_8_bytes, (int64_t{1} << 61) + 1, 1});
+  refuses(ImageView<float>{values, int64_t{1} << 31, 1 << 16, 1 << 15, 1});
+  refuses(FilterView<float>{values, 1, int64_t{1} << 31, int64_t{1} << 31, 1});
   refuses(MatrixView<float>{values, kHuge, 4});
   refuses(MatrixView<float>{values, 2, 3, kHuge});
   refuses(MatrixView<float>{values, 1, 3, kHuge});
@@ -214,6 +221,9 @@ TEST(ArgumentCheck, Workspaces) {
   EXPECT_TRUE(refused(check({nullptr, 16}, 0), "the workspace is null"));
   EXPECT_TRUE(refused(check({memory + 8, 16}, 8), "must be aligned to 16 bytes"));
   EXPECT_TRUE(refused(check({memory, -1}, 0), "workspace.bytes is -1"));
+  EXPECT_TRUE(
+      refused(check({memory, kMaxBytes + 1}, 0), "workspace.bytes is 144115188075855873, must be from"));
+  EXPECT_TRUE(refused(check({memory, kMaxBytes}, 0), "workspace overlaps x"));
   EXPECT_TRUE(refused(check({memory, 33}, 16), "workspace overlaps x"));
 }
 
