@@ -292,13 +292,25 @@ TYPED_TEST(ConvNarrowWgmma, DrawnShapes) {
   }
 }
 
-// An odd number of filters, which only the forward convolution takes; the longest strides; more filters than
-// a tile has columns; layers of ResNet-18, of which the last has parts.
+// The longest strides of tensor maps, 8, and one more, for which there is mma.sync: of either axis. Two have
+// 64 pixels in a row or a column, twice the longest side of a box, whose 32 * 8 are the most of a map.
+constexpr ConvCase kLongStrides[] = {
+    {2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}},
+    {2, 19, 20, 8, 16, 3, 2, {.stride_h = 7, .stride_w = 8}},
+    {1, 3, 507, 8, 16, 2, 3, {.stride_h = 1, .stride_w = 8}},
+    {1, 507, 3, 8, 16, 3, 2, {.stride_h = 8, .stride_w = 1}},
+    {2, 40, 6, 8, 16, 2, 3, {.stride_h = 9, .stride_w = 1}},
+    {2, 6, 40, 8, 16, 3, 2, {.stride_h = 1, .stride_w = 9}},
+};
+
+// An odd number of filters, which only the forward convolution takes; long strides; more filters than a tile
+// has columns; layers of ResNet-18, of which the last has parts.
 TYPED_TEST(ConvNarrowWgmma, ChosenShapes) {
   for (int i = 0; i < 6; ++i) {
     const WithWgmma with = drawn_with(i);
     check<TypeParam>({3, 7, 7, 16, 21, 3, 3, kPadded}, 0, true, with);
-    check<TypeParam>({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, 0, false, with);
+    check<TypeParam>(kLongStrides[i], 0, false, with);
+    check<TypeParam>(kLongStrides[(i + 3) % 6], 0, false, with);  // the other pixels
     check<TypeParam>({1, 5, 5, 8, 320, 3, 3, kPadded}, 0, false, with);
     check<TypeParam>({2, 8, 8, 64, 128, 3, 3, kStrided}, 0, false, with);
     check<TypeParam>({2, 8, 8, 64, 128, 1, 1, {.stride_h = 2, .stride_w = 2}}, 0, false, with);

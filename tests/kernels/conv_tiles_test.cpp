@@ -151,6 +151,14 @@ TEST(WgmmaConv, ConsecutivePixelsWhereTheyVisitFewerTaps) {
   EXPECT_FALSE(fits(forward, {1, 9, 9, 8, 8, 3, 3, {.pad_h = 129}})) << "lower corner";
   EXPECT_FALSE(fits(forward, {1, 260, 9, 8, 8, 130, 3})) << "upper corner";
   EXPECT_FALSE(fits(forward, {1, 257, 9, 8, 8, 257, 3, {.pad_h = 128}})) << "offsets";
+  // The pixels of y and the rows have numbers below 2^31: in y they are the same, in dx either may be more.
+  constexpr int64_t k2To30 = int64_t{1} << 30;
+  EXPECT_TRUE(fits(forward, {k2To30 - 1, 1, 2, 8, 8, 1, 1}));
+  EXPECT_FALSE(fits(forward, {k2To30, 1, 2, 8, 8, 1, 1})) << "pixels";
+  EXPECT_TRUE(fits(data_gradient, {k2To30 - 1, 1, 2, 8, 8, 1, 2}));
+  EXPECT_FALSE(fits(data_gradient, {k2To30, 1, 2, 8, 8, 1, 2})) << "pixels of x";
+  EXPECT_TRUE(fits(data_gradient, {k2To30 / 2, 1, 1, 8, 8, 1, 1, {.pad_w = 1}}));
+  EXPECT_FALSE(fits(data_gradient, {k2To30, 1, 1, 8, 8, 1, 1, {.pad_w = 1}})) << "pixels of y";
   EXPECT_EQ(choose_wgmma_conv_pixels(data_gradient, geometry_of({5, 13, 13, 8, 8, 3, 3, kStrided})),
             kBoxPixels);
 }
@@ -230,8 +238,12 @@ TEST(WgmmaConv, Fits) {
   EXPECT_TRUE(fits({1, 9, 9, 8, 12, 3, 3}, 64, 64, ConvOperation::forward)) << "out channels of y";
   EXPECT_FALSE(fits({1, 9, 9, 8, 16, 3, 3}, 66)) << "address of a";
   EXPECT_FALSE(fits({1, 9, 9, 8, 16, 3, 3}, 64, 72)) << "address of b";
-  EXPECT_FALSE(fits({1, 40, 9, 8, 16, 3, 3, {.stride_h = 9}})) << "stride";
+  // The steps of a tensor map are at most 8.
   EXPECT_TRUE(fits({1, 40, 9, 8, 16, 3, 3, {.stride_h = 8}}));
+  EXPECT_TRUE(fits({1, 9, 40, 8, 16, 3, 3, {.stride_w = 8}}));
+  EXPECT_FALSE(fits({1, 40, 9, 8, 16, 3, 3, {.stride_h = 9}})) << "stride_h";
+  EXPECT_FALSE(fits({1, 9, 40, 8, 16, 3, 3, {.stride_w = 9}})) << "stride_w";
+  EXPECT_TRUE(fits({1, 9, 9, 8, 16, 3, 3, {.stride_h = 9, .stride_w = 9}})) << "one row and one column";
   EXPECT_FALSE(fits({0, 9, 9, 8, 16, 3, 3})) << "no images";
   EXPECT_TRUE(fits({1, 9, 9, 12, 21, 3, 3}, 64, 64, ConvOperation::forward, DType::float32));
   EXPECT_FALSE(fits({1, 9, 9, 14, 21, 3, 3}, 64, 64, ConvOperation::forward, DType::float32))
