@@ -9,6 +9,7 @@
 #include <rondo/tests/support/status_checks.h>
 
 #include <cmath>
+#include <tuple>
 
 namespace rondo::test {
 namespace {
@@ -31,11 +32,16 @@ struct AdamReference {
 
 TEST(Adam, MatchesItsDefinitionOverSteps) {
   const Stream stream;
+  const AdamOptions defaults = {.scale = 0.5f}, others = {.beta1 = 0.75f, .beta2 = 0.5f, .eps = 0.125f};
   for (const bool decoupled : {false, true})
     for (const float decay : {0.0f, 0.05f})
-      for (const auto& [size, offset] : {std::pair<int64_t, int64_t>{0, 0}, {1, 2}, {1001, 0}, {4099, 1}}) {
-        AdamOptions options;
-        options.scale = 0.5f;
+      for (const auto& [size, offset, of] :
+           {std::tuple<int64_t, int64_t, const AdamOptions*>{0, 0, &defaults},
+            {1, 2, &defaults},
+            {1001, 0, &defaults},
+            {4099, 1, &defaults},
+            {501, 0, &others}}) {
+        AdamOptions options = *of;
         options.weight_decay = decay;
         options.decoupled = decoupled;
         const std::vector<float> p = normal_values(size, 1), zeros(p.size(), 0);
@@ -80,15 +86,18 @@ TEST(Adam, FirstStepHasTheSizeOfTheLearningRate) {
 TEST(Adam, StateHasTheBiasCorrectionsAtAnyStep) {
   const Stream stream;
   const GuardedBuffer<float> rate(std::vector<float>{1});
-  for (const int64_t before : {0, 1, 9, 999, 99'999}) {
-    GuardedBuffer<AdamState> state(std::vector<AdamState>(1, AdamState{before}));
-    ASSERT_TRUE(ok(adam_begin_step(state.data(), rate.data(), {}, stream)));
-    const AdamState got = state.download()[0];
-    const auto t = static_cast<double>(before + 1);
-    EXPECT_EQ(got.steps, before + 1);
-    EXPECT_NEAR(got.correction1, 1 - std::pow(double{0.9f}, t), 1e-7 * got.correction1);
-    EXPECT_NEAR(got.correction2, 1 - std::pow(double{0.999f}, t), 1e-7 * got.correction2);
-  }
+  for (const AdamOptions& options : {AdamOptions{}, AdamOptions{.beta1 = 0.5f, .beta2 = 0.99f}})
+    for (const int64_t before : {0, 1, 9, 999, 99'999}) {
+      GuardedBuffer<AdamState> state(std::vector<AdamState>(1, AdamState{before}));
+      ASSERT_TRUE(ok(adam_begin_step(state.data(), rate.data(), options, stream)));
+      const AdamState got = state.download()[0];
+      const auto t = static_cast<double>(before + 1);
+      const double want1 = 1 - std::pow(double{options.beta1}, t),
+                   want2 = 1 - std::pow(double{options.beta2}, t);
+      EXPECT_EQ(got.steps, before + 1);
+      EXPECT_NEAR(got.correction1, want1, 1e-7 * want1);
+      EXPECT_NEAR(got.correction2, want2, 1e-7 * want2);
+    }
 }
 
 // If found_inf holds an element's index, the whole step is skipped: neither the state nor the arrays change.

@@ -235,6 +235,9 @@ TEST(GatherBatch, ASampleThatDoesNotExistIsMarked) {
   expect_only(short_order, {0, 1, -1, -1});
   expect_only({{}, 1, 3, 0, 3}, {3, -1, -1});
   expect_only({{}, -1, 3, 0, 3}, {-1, -1, -1});
+  // Steps whose first position is 0, or near it, in 64 bits.
+  for (const int64_t step : {int64_t{1} << 62, (int64_t{1} << 62) + 1, INT64_MAX, INT64_MIN})
+    expect_only({{}, step, 4, 0, 4}, {-1, -1, -1, -1});
 }
 
 TEST(GatherBatch, AnEmptyShardWritesNothing) {

@@ -141,6 +141,44 @@ TEST(BatchNorm, KeepsTheVarianceWithALargeMean) {
   EXPECT_TRUE(all_near(layer.inv_std.download(), inv_std, 0, 1e-6));
 }
 
+// The variance of an eps of 0.1 or of 0 differs from that of the usual one, in training and in evaluation.
+TEST(BatchNorm, EpsIsAddedToTheVariance) {
+  constexpr int64_t kChannels = 1000;  // several blocks
+  for (const float eps : {0.0f, 1e-3f, 0.1f, 0.5f}) {
+    Layer layer({30, kChannels});
+    GuardedBuffer<float> in_evaluation(kChannels);
+    layer.forward({});
+    ASSERT_TRUE(ok(batch_norm_statistics(layer.mean.view(), layer.inv_std.view(), {}, layer.sums.view(), 30,
+                                         eps, layer.stream)));
+    Reference want = layer.reference();
+    want.forward();
+    const GuardedBuffer<float> variance(std::vector<float>(want.variance.begin(), want.variance.end()));
+    const VectorView<const float> variance_view = {variance.data(), kChannels};
+    ASSERT_TRUE(ok(batch_norm_inv_std(in_evaluation.view(), variance_view, eps, layer.stream)));
+    Doubles inv_std;
+    for (const double value : want.variance) inv_std.push_back(1 / std::sqrt(value + double{eps}));
+    EXPECT_TRUE(all_near(layer.inv_std.download(), inv_std, 0, 1e-6)) << eps;
+    EXPECT_TRUE(all_near(in_evaluation.download(), inv_std, 0, 1e-6)) << eps;
+  }
+}
+
+// The squares of values near 1.25e8 have more than the 53 bits of a double, so that the difference of the mean
+// square and the square of the mean may be negative, by more than eps.
+TEST(BatchNorm, LargeConstantChannelsGiveBeta) {
+  for (const int64_t rows : {3, 7, 700}) {
+    constexpr int64_t kChannels = 64;
+    Layer layer({rows, kChannels});
+    std::vector<float> x(static_cast<size_t>(rows * kChannels));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = 1.25e8f + 8 * static_cast<float>(i % kChannels);
+    layer.x.upload(x);
+    layer.forward({});
+    const std::vector<float> y = layer.y.download(), inv_std = layer.inv_std.download();
+    for (const float value : inv_std)
+      EXPECT_TRUE(value > 0 && value <= 1 / std::sqrt(kEps) * 1.000001f) << value;
+    for (size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], layer.beta_values[i % kChannels], 1e-4) << i;
+  }
+}
+
 TEST(BatchNorm, AConstantChannelGivesBeta) {
   Layer layer({100, 3});
   layer.x.upload(std::vector<float>(300, 0.1f));
@@ -193,11 +231,9 @@ TEST(BatchNorm, EvaluationUsesTheRunningStatistics) {
   for (float& value : variance) value = value * value + 0.1f;
   layer.mean.upload(mean);
   const GuardedBuffer<float> running_variance(variance);
-  ASSERT_TRUE(
-      ok(batch_norm_inv_std(layer.inv_std.view(), {running_variance.data(), 6}, kEps, layer.stream)));
-  ASSERT_TRUE(
-      ok(batch_norm(layer.as_matrix(layer.y), layer.as_matrix(layer.x), layer.mean.view(),
-                    layer.inv_std.view(), layer.gamma.view(), layer.beta.view(), {}, layer.stream)));
+  ASSERT_TRUE(ok(batch_norm_inv_std(layer.inv_std.view(), {running_variance.data(), 6}, kEps, layer.stream)));
+  ASSERT_TRUE(ok(batch_norm(layer.as_matrix(layer.y), layer.as_matrix(layer.x), layer.mean.view(),
+                            layer.inv_std.view(), layer.gamma.view(), layer.beta.view(), {}, layer.stream)));
   Doubles want;
   for (size_t i = 0; i < layer.x_values.size(); ++i)
     want.push_back(layer.gamma_values[i % 6] * (double{layer.x_values[i]} - mean[i % 6]) /
@@ -346,7 +382,12 @@ TEST(BatchNormBackward, EachGradientIsOptional) {
 TEST(BatchNorm, SumsOfPartsAddUp) {
   Layer whole({900, 10});
   whole.forward({});
-  const Doubles want = whole.sums.download();
+  Doubles want(20);  // not only those of the whole, which may be as wrong
+  for (size_t i = 0; i < whole.x_values.size(); ++i) {
+    const double value = whole.x_values[i];
+    want[i % 10] += value, want[10 + i % 10] += value * value;
+  }
+  EXPECT_TRUE(all_near(whole.sums.download(), want, 1e-10, 1e-9));
   GuardedBuffer<double> first(20), second(20);
   const auto rows = [&](int64_t begin, int64_t end) {
     return matrix<const float>(whole.x.data() + begin * 10, end - begin, 10);
@@ -356,7 +397,7 @@ TEST(BatchNorm, SumsOfPartsAddUp) {
   Doubles sum = first.download();
   const Doubles more = second.download();
   for (size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
-  for (size_t i = 0; i < sum.size(); ++i) EXPECT_NEAR(sum[i], want[i], 1e-9 * std::abs(want[i]) + 1e-10);
+  EXPECT_TRUE(all_near(sum, want, 1e-10, 1e-9));
 }
 
 TEST(BatchNorm, SameBitsAtAnyAlignment) {
@@ -415,8 +456,8 @@ TEST(BatchNorm, BadArguments) {
   EXPECT_TRUE(refused(
       batch_norm_statistics(l.mean.view(), l.inv_std.view(), {}, {l.sums.data(), 4}, 1, kEps, l.stream),
       "sums.size is 4, must be 8"));
-  EXPECT_TRUE(refused(batch_norm_inv_std(l.mean.view(), {l.gamma.data(), 3}, kEps, l.stream),
-                      "variance.size is 3"));
+  EXPECT_TRUE(
+      refused(batch_norm_inv_std(l.mean.view(), {l.gamma.data(), 3}, kEps, l.stream), "variance.size is 3"));
   EXPECT_TRUE(refused(batch_norm_inv_std(l.mean.view(), l.gamma.view(), 1, l.stream), "eps is 1"));
 
   const auto apply = [&](MatrixView<float> to, int64_t channels, const BatchNormEpilogue& epilogue) {

@@ -45,9 +45,12 @@ struct MomentumReference {
 TEST(Sgd, WithMomentumMatchesItsDefinitionOverSteps) {
   const Stream stream;
   for (const bool nesterov : {false, true})
-    for (const float decay : {0.0f, 0.01f})
-      for (const auto& [size, offset] : {std::pair<int64_t, int64_t>{0, 0}, {1, 1}, {1001, 0}, {4099, 3}}) {
-        const SgdOptions options = {0.25f, 0.9f, decay, nesterov};
+    for (const float decay : {0.0f, 0.01f, 0.25f})
+      for (const auto& [size, offset, momentum] : {std::tuple<int64_t, int64_t, float>{0, 0, 0.9f},
+                                                   {1, 1, 0.9f},
+                                                   {1001, 0, 0.5f},
+                                                   {4099, 3, 0.9f}}) {
+        const SgdOptions options = {0.25f, momentum, decay, nesterov};
         const std::vector<float> p = normal_values(size, 1);
         GuardedBuffer<float> parameters(p, offset), velocity(std::vector<float>(p.size(), 0), offset),
             rate(1);

@@ -53,7 +53,7 @@ std::vector<float> normal(int64_t size, float mean, float deviation, RandomStrea
 // size.
 TEST(FillUniform, IsTheDocumentedFunctionOfSeedSequenceAndIndex) {
   const RandomStream random = {.seed = 42, .sequence = 7};
-  for (const int64_t size : {0, 1, 3, 4, 5, 1023, 1024, 1025, 5000})
+  for (const int64_t size : {0, 1, 3, 4, 5, 1023, 1024, 1025, 5000, (1 << 15) + 1})
     for (const int offset : {0, 1, 2, 3}) {
       std::vector<float> want;
       for (int64_t i = 0; i < size; ++i) {
@@ -66,7 +66,7 @@ TEST(FillUniform, IsTheDocumentedFunctionOfSeedSequenceAndIndex) {
 
 TEST(FillNormal, IsTheDocumentedFunctionOfSeedSequenceAndIndex) {
   const RandomStream random = {.seed = 42, .sequence = 7};
-  for (const int64_t size : {0, 1, 2, 3, 4, 5, 1023, 1025, 5000})
+  for (const int64_t size : {0, 1, 2, 3, 4, 5, 1023, 1025, 5000, (1 << 15) + 1})
     for (const int offset : {0, 1, 2, 3}) {
       std::vector<float> want;
       for (int64_t i = 0; i < size; ++i) {

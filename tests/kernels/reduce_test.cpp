@@ -123,7 +123,7 @@ TEST(BiasGradient, BadArguments) {
 
 TEST(CountDifferences, CountsEveryDifference) {
   const Stream stream;
-  for (const int64_t size : {0, 1, 7, 2048, 5001}) {
+  for (const int64_t size : {0, 1, 7, 2048, 2049, 5001, 1 << 17, (1 << 17) + 1}) {
     const std::vector<float> a = normal_values(size, 1);
     std::vector<float> b = a;
     unsigned long long want = 7;
