@@ -503,13 +503,31 @@ TEST(GemmPlan, ObstaclesAreNamedAndAvoided) {
   check(
       DType::float32, [](P& p) { p.b.stride += 2; }, "b.stride is 4098 elements of 4 bytes");
   check(
-      DType::float32, [](P& p) { p.b.stride = int64_t{1} << 38; }, "b.stride is 274877906944 elements");
-  check(
       DType::float32, [](P& p) { p.a.order = Order::mn_major; }, "transpose_a is 1, and wgmma reads tf32");
   check(
       DType::float32, [](P& p) { p.b.order = Order::mn_major; }, "transpose_b is 0, and wgmma reads tf32");
+  // Sizes below 2^31 and strides below 2^40 bytes.
+  constexpr int64_t kSize = int64_t{1} << 31;
   check(
-      DType::bfloat16, [](P& p) { p.shape.n = int64_t{1} << 31; }, "the product is 4096 x 2147483648 x 4096");
+      DType::bfloat16, [](P& p) { p.shape.m = kSize; }, "the product is 2147483648 x 4096 x 4096");
+  check(
+      DType::bfloat16, [](P& p) { p.shape.n = kSize; }, "the product is 4096 x 2147483648 x 4096");
+  check(
+      DType::bfloat16, [](P& p) { p.shape.k = kSize; }, "the product is 4096 x 4096 x 2147483648");
+  check(
+      DType::float32, [](P& p) { p.a.stride = int64_t{1} << 38; }, "a.stride is 274877906944 elements");
+  check(
+      DType::float16, [](P& p) { p.b.stride = int64_t{1} << 39; }, "b.stride is 549755813888 elements");
+  for (int64_t GemmShape::*side : {&GemmShape::m, &GemmShape::n, &GemmShape::k}) {
+    GemmProblem most = product_of({4096, 4096, 4096});
+    most.shape.*side = kSize - 1;
+    EXPECT_TRUE(ok(check_wgmma_operands("rung", most)));
+  }
+  for (GemmOperand GemmProblem::*operand : {&GemmProblem::a, &GemmProblem::b}) {
+    GemmProblem longest = product_of({4096, 4096, 4096});
+    (longest.*operand).stride = (int64_t{1} << 39) - 8;
+    EXPECT_TRUE(ok(check_wgmma_operands("rung", longest)));
+  }
   // 16-bit matrices have every order, and float ones a stride of 4.
   GemmProblem other = product_of({4096, 4096, 4096});
   other.a.order = other.b.order = Order::mn_major;
@@ -519,20 +537,39 @@ TEST(GemmPlan, ObstaclesAreNamedAndAvoided) {
   EXPECT_EQ(choose_gemm_plan(other, kH100).kernel, GemmPlan::Kernel::persistent);
 }
 
-// The executor has the capability of an H100 unless SIMT_GPU names another GPU, and uses wgmma if it names
-// one.
-TEST(GemmPlan, TheCurrentDeviceHasWgmmaIfItsCapabilityIs9) {
-  int device = 0, major = 0;
+// Other tests ask these functions whether to skip, so only this one notices if they refuse too much. The
+// executor has the capability of an H100 unless SIMT_GPU names another GPU, and uses wgmma if it names one.
+TEST(GemmPlan, TheCurrentDeviceHasWhatItsCapabilityHas) {
+  int device = 0, major = 0, minor = 0;
   ASSERT_EQ(cudaGetDevice(&device), cudaSuccess);
   ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), cudaSuccess);
+  ASSERT_EQ(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), cudaSuccess);
+  const int capability = 10 * major + minor;
+  const auto expect = [&](const Status& status, int least) {
+    if (capability >= least)
+      EXPECT_TRUE(ok(status));
+    else
+      EXPECT_TRUE(refused(status, concat("needs compute capability ", least / 10, ".", least % 10)));
+  };
+  EXPECT_TRUE(ok(check_math("rung", Math::fp32)));
+  expect(check_math("rung", Math::tf32), 80);
+  expect(check_math("rung", Math::tf32x3), 80);
+  EXPECT_TRUE(ok(check_factor_type("rung", DType::float32)));
+  expect(check_factor_type("rung", DType::bfloat16), 80);
+  expect(check_factor_type("rung", DType::float16), 75);
+
+  const bool executor = std::string(platform()) == "cpu";
+  const Status wgmma = check_wgmma("rung");
+  if (major != 9)
+    EXPECT_TRUE(refused(wgmma, "rung: wgmma needs compute capability 9.0"));
+  else if (!wgmma.ok() && !executor)
+    EXPECT_TRUE(refused(wgmma, "rung: this build has no kernels with wgmma"));
+  else
+    EXPECT_TRUE(ok(wgmma));
   DeviceProperties properties;
   ASSERT_TRUE(ok(device_properties(&properties)));
   const char* const gpu = std::getenv("SIMT_GPU");
-  const bool named = std::string(platform()) != "cpu" || (gpu && *gpu != 0);
-  EXPECT_EQ(properties.wgmma, major == 9 && named && check_wgmma("").ok());
-  if (major != 9) {
-    EXPECT_TRUE(refused(check_wgmma("rung"), "rung: wgmma needs compute capability 9.0"));
-  }
+  EXPECT_EQ(properties.wgmma, major == 9 && (executor ? gpu && *gpu != 0 : wgmma.ok()));
 }
 
 }  // namespace

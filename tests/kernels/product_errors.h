@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace rondo::test {
@@ -42,8 +43,11 @@ inline RelativeErrors relative_errors(const std::vector<float>& got, const std::
                                       const std::vector<double>& magnitude) {
   RelativeErrors errors;
   for (size_t i = 0; i < got.size(); ++i) {
-    if (magnitude[i] == 0) continue;
-    const double error = std::abs(static_cast<double>(got[i]) - exact[i]) / magnitude[i];
+    double error = std::abs(static_cast<double>(got[i]) - exact[i]);
+    if (error == 0) continue;
+    // Where nothing is added any error is infinite, and so is a NaN everywhere: std::max() would drop it.
+    error = magnitude[i] > 0 ? error / magnitude[i] : std::numeric_limits<double>::infinity();
+    if (std::isnan(error)) error = std::numeric_limits<double>::infinity();
     errors.root_mean_square += error * error;
     errors.largest = std::max(errors.largest, error);
   }

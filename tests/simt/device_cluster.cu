@@ -24,12 +24,14 @@ struct ClusterShape {
 };
 
 simt::Fault run_clusters(const ClusterShape& shape, std::function<void()> body) {
-  simt::Kernel kernel = make_kernel({shape.grid, shape.threads, 4096}, std::move(body));
+  ThreadCount threads;
+  simt::Kernel kernel = make_kernel({shape.grid, shape.threads, 4096}, threads.counting(std::move(body)));
   kernel.cluster = shape.cluster;
   simt::Fault fault;
   const uint64_t clusters = block_count(kernel) / (shape.cluster.x * shape.cluster.y * shape.cluster.z);
   for (uint64_t c = 0; c < clusters && fault.error == cudaSuccess; ++c) fault = run_cluster(kernel, c);
   join_blocks(kernel);
+  if (fault.error == cudaSuccess) threads.expect_all(kernel);
   return fault;
 }
 

@@ -44,13 +44,32 @@ inline uint64_t block_count(const simt::Kernel& kernel) {
   return uint64_t{kernel.grid.x} * kernel.grid.y * kernel.grid.z;
 }
 
+// Counts the threads that run a kernel's body. Assertions in a body that does not run pass.
+class ThreadCount {
+ public:
+  std::function<void()> counting(std::function<void()> body) {
+    return [this, body = std::move(body)] {
+      ++count_;
+      body();
+    };
+  }
+  void expect_all(const simt::Kernel& kernel) const {
+    EXPECT_EQ(count_, block_count(kernel) * kernel.block.x * kernel.block.y * kernel.block.z);
+  }
+
+ private:
+  std::atomic<uint64_t> count_{0};
+};
+
 // Runs all blocks on the calling thread, up to the first fault.
 inline simt::Fault run(Shape shape, std::function<void()> body) {
-  const simt::Kernel kernel = make_kernel(shape, std::move(body));
+  ThreadCount threads;
+  const simt::Kernel kernel = make_kernel(shape, threads.counting(std::move(body)));
   simt::Fault fault;
   for (uint64_t b = 0; b < block_count(kernel) && fault.error == cudaSuccess; ++b)
     fault = run_block(kernel, b);
   join_blocks(kernel);
+  if (fault.error == cudaSuccess) threads.expect_all(kernel);
   return fault;
 }
 
@@ -62,7 +81,8 @@ inline void run_ok(Shape shape, std::function<void()> body) {
 
 // Runs the blocks on `workers` threads concurrently.
 inline void run_parallel(int workers, Shape shape, std::function<void()> body) {
-  const simt::Kernel kernel = make_kernel(shape, std::move(body));
+  ThreadCount count;
+  const simt::Kernel kernel = make_kernel(shape, count.counting(std::move(body)));
   std::atomic<uint64_t> next{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < workers; ++i)
@@ -72,6 +92,7 @@ inline void run_parallel(int workers, Shape shape, std::function<void()> body) {
       join_blocks(kernel);
     });
   for (std::thread& thread : threads) thread.join();
+  count.expect_all(kernel);
 }
 
 // Settings of the executor that last until the end of the scope.
