@@ -114,6 +114,43 @@ TEST(ConvPlan, ThePartsDoNotDependOnTheDevice) {
       }
 }
 
+// The workspace and the second pass grow with the parts, so their number has a limit.
+TEST(ConvPlan, AFilterGradientHasAtMost128Parts) {
+  const auto parts = [](const ConvCase& c) {
+    return conv_parts(problem_of(ConvOperation::filter_gradient, c, kArithmetics[0]));
+  };
+  // Three chunks of 8 channels: a block of 128 threads has 42 rows of threads, and each has two rows of y.
+  const auto few_channels = [&](int64_t images, int64_t rows) {
+    return parts({images, rows + 2, 28, 1, 20, 3, 3});
+  };
+  EXPECT_EQ(few_channels(1, 84), 1);
+  EXPECT_EQ(few_channels(1, 85), 2);
+  EXPECT_EQ(few_channels(127, 84), 127);
+  EXPECT_EQ(few_channels(128, 84), 128);
+  EXPECT_EQ(few_channels(129, 84), 128);
+  EXPECT_EQ(few_channels(60'000, 84), 128);
+  // By Winograd: tiles of 2 x 2 pixels, at least 384 in a part; 128 blocks of 64 x 64 filters in all.
+  const auto winograd = [&](int64_t images, int64_t channels) {
+    return parts({images, 32, 24, channels, channels, 3, 3, {.pad_h = 1, .pad_w = 1}});
+  };
+  EXPECT_EQ(winograd(2, 64), 1);
+  EXPECT_EQ(winograd(4, 64), 2);
+  EXPECT_EQ(winograd(256, 64), 128);
+  EXPECT_EQ(winograd(258, 64), 128);
+  EXPECT_EQ(winograd(60'000, 64), 128);
+  EXPECT_EQ(winograd(60'000, 256), 8);
+  EXPECT_EQ(winograd(60'000, 1024), 1);
+  // As a product with a sum over the pixels: 128 tiles of 128 x 64 in all.
+  const auto product = [&](int64_t images, int64_t channels) {
+    return parts({images, 16, 16, channels, channels, 1, 1});
+  };
+  EXPECT_EQ(product(1, 64), 1);
+  EXPECT_EQ(product(2, 64), 2);
+  EXPECT_EQ(product(128, 64), 128);
+  EXPECT_EQ(product(60'000, 64), 128);
+  EXPECT_EQ(product(60'000, 256), 16);
+}
+
 TEST(ConvPlan, TheMethodDependsOnShapeAndOptions) {
   const auto method = [](ConvOperation operation, ConvCase c, ConvAlgorithm algorithm, Math math = Math::fp32,
                          DType type = DType::float32) {

@@ -8,7 +8,9 @@
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace rondo::test {
@@ -138,12 +140,22 @@ TEST(CountDifferences, CountsEveryDifference) {
   }
 }
 
+// Each pair alone, so that two mistakes cannot cancel: -0 equals 0 and NaN does not equal NaN as floats.
 TEST(CountDifferences, ComparesBits) {
   const Stream stream;
-  const GuardedBuffer<float> a({0.0f, NAN, 1}), b({-0.0f, NAN, 1});
-  GuardedBuffer<unsigned long long> count(std::vector<unsigned long long>{0});
-  ASSERT_TRUE(ok(count_differences(count.view(), {a.data(), 3}, {b.data(), 3}, stream)));
-  EXPECT_EQ(count.download()[0], 1u);
+  const float other_nan = std::bit_cast<float>(std::bit_cast<uint32_t>(float{NAN}) ^ 1u);
+  const struct {
+    float a, b;
+    unsigned long long differences;
+  } pairs[] = {{0.0f, -0.0f, 1}, {NAN, NAN, 0},           {NAN, other_nan, 1}, {NAN, -NAN, 1},
+               {1.0f, 1.0f, 0},  {-0.0f, -0.0f, 0},       {NAN, 1.0f, 1},      {INFINITY, INFINITY, 0},
+               {1.0f, -1.0f, 1}, {INFINITY, -INFINITY, 1}};
+  for (const auto& pair : pairs) {
+    const GuardedBuffer<float> a(std::vector{pair.a}), b(std::vector{pair.b});
+    GuardedBuffer<unsigned long long> count(std::vector<unsigned long long>{0});
+    ASSERT_TRUE(ok(count_differences(count.view(), {a.data(), 1}, {b.data(), 1}, stream)));
+    EXPECT_EQ(count.download()[0], pair.differences) << pair.a << " and " << pair.b;
+  }
 }
 
 TEST(CountDifferences, BadArguments) {

@@ -125,6 +125,25 @@ TEST_P(Ranks, WithoutGraphsItIsTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(LeNet, Ranks, testing::Values(1, 2, 3, 4, 5), testing::PrintToStringParamName());
 
+// A batch of fewer images can need more, where a sum has more parts.
+TEST(Lesson, HasTheWorkspaceOfEverySmallerBatch) {
+  const nn::Graph graph = nn::make_graph(nn::lenet(), {28, 28, 1});
+  const auto data = std::make_shared<const DeviceData>(test::small_data(4, 2), 0);
+  const Stream stream;
+  int64_t most = 0;
+  int fewer_needed_more = 0;
+  for (int64_t images = 0; images <= 300; ++images) {
+    int64_t wanted = 0;
+    for (const nn::Graph::Node& node : graph.nodes())
+      wanted = std::max(wanted, node.op->workspace_bytes(images));
+    most = std::max(most, wanted);
+    if (wanted == most || ++fewer_needed_more % 12 != 1) continue;
+    const Replica replica(0, stream, data, images, 0.1f);
+    EXPECT_GE(replica.scratch.bytes(), most) << images;
+  }
+  EXPECT_GT(fewer_needed_more, 24);
+}
+
 // The lesson and the trainer are independent implementations; each checks the other.
 class Trainer : public testing::TestWithParam<int> {};
 

@@ -13,7 +13,8 @@ namespace rondo::nn {
 
 constexpr Shape kNetworkInput = {9, 9, 2};
 
-// Two residual blocks, one with a projection shortcut; every kind of layer once. With 4 channels, y and dw
+// Two residual blocks, one with a projection shortcut; every kind of layer once, one batch normalisation with
+// other options than the default ones. With 4 channels, y and dw
 // are computed by the kernels of few channels.
 inline AnyModule small_residual_network(int64_t channels = 4) {
   const Conv2d::Options same = {.padding = 1, .bias = false};
@@ -22,8 +23,8 @@ inline AnyModule small_residual_network(int64_t channels = 4) {
       BatchNorm2d(),
       ReLU(),
       MaxPool2d(3, {.stride = 2, .padding = 1}),
-      Residual(Sequential{Conv2d(channels, 3, same), BatchNorm2d(), ReLU(), Conv2d(channels, 3, same),
-                          BatchNorm2d()}),
+      Residual(Sequential{Conv2d(channels, 3, same), BatchNorm2d({.eps = 0.1f, .momentum = 0.3f}), ReLU(),
+                          Conv2d(channels, 3, same), BatchNorm2d()}),
       Residual(Sequential{Conv2d(2 * channels, 3, {.stride = 2, .padding = 1, .bias = false}), BatchNorm2d()},
                Sequential{Conv2d(2 * channels, 1, {.stride = 2, .bias = false})}),
       GlobalAvgPool(),

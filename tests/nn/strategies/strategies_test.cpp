@@ -113,6 +113,29 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
 // Both bounds are documented in docs/strategies.md.
 constexpr double kLossBound = 1e-5, kParameterBound = 1e-5;
 
+// 2048 samples are summed in eight parts, 2049 in seven.
+TEST(Strategies, HaveTheWorkspaceOfEverySmallerBatch) {
+  const AnyModule network = Sequential{Linear(16), ReLU(), Linear(10)};
+  constexpr Shape kInput = {1, 1, 8};
+  const Graph graph = make_graph(network, kInput);
+  for (const Graph::Node& node : graph.nodes())
+    EXPECT_LT(node.op->workspace_bytes(2049), node.op->workspace_bytes(2048));
+  for (const StrategyKind kind : kStrategies) {
+    SCOPED_TRACE(name_of(kind));
+    // In data parallelism each rank has a half of the batch.
+    const int64_t most = kind == StrategyKind::data ? 2 * 2049 : 2049;
+    const std::vector<int> devices = kind == StrategyKind::single ? std::vector{0} : std::vector{0, 1};
+    const auto strategy =
+        make_strategy(kind, network, kInput, {.devices = devices, .batch = most, .micro_batches = 1});
+    for (const int64_t size : {most, most - most / 2049}) {
+      const std::vector<float> x = normal_values(size * kInput.size(), 1);
+      const std::vector<int32_t> labels(static_cast<size_t>(size), 3);
+      EXPECT_NO_THROW(strategy->train_step({x, labels, {}})) << size;
+    }
+    EXPECT_EQ(strategy->take_loss_stats().rows, most + most - most / 2049);
+  }
+}
+
 TEST(Strategies, AllTakeTheStepsOfOneDevice) {
   for (const Task& task : {lenet_task(), mlp_task(), conv_task(), odd_task()}) {
     auto untouched = make_strategy(StrategyKind::single, task.network, task.input, options_for(1));

@@ -1,6 +1,8 @@
 // A network's gradients against finite differences, and several replicas against one.
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/kernels/loss/squared_error.h>
 #include <rondo/tests/nn/models/small_networks.h>
 #include <rondo/tests/nn/train/model_fixture.h>
 #include <rondo/tests/support/compare.h>
@@ -28,6 +30,21 @@ TEST(Replica, HasTheWorkspaceOfEverySmallerBatch) {
     EXPECT_EQ(workspace_bytes(graph, batch), most) << batch;
   }
   EXPECT_GT(less_than_before, 0) << "any workspace would do";
+}
+
+// The loss has the workspace of the largest batch only.
+TEST(Replica, FewerSamplesNeedNoLargerWorkspaceOfTheLoss) {
+  for (const int64_t outputs : {1, 3, 10, 64, 65, 1000}) {
+    int64_t cross_entropy = 0, squares = 0;
+    for (int64_t batch = 0; batch <= 5000; ++batch) {
+      const int64_t more = softmax_cross_entropy_workspace_bytes(batch, outputs),
+                    more_squares = squared_error_workspace_bytes(batch, outputs);
+      ASSERT_GE(more, cross_entropy) << batch << " samples, " << outputs << " outputs";
+      ASSERT_GE(more_squares, squares) << batch << " samples, " << outputs << " outputs";
+      cross_entropy = more, squares = more_squares;
+    }
+    EXPECT_GT(cross_entropy + squares, 0);
+  }
 }
 
 // Compares the gradients with central differences of the loss along random directions of the parameters.
