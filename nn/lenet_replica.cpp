@@ -4,6 +4,7 @@
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/gemm/gemm.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
+#include <rondo/nn/data/labels.h>
 #include <rondo/nn/graph/arena.h>
 
 #include <algorithm>
@@ -57,7 +58,8 @@ Activations activations_in(float* arena, int64_t images) {
 namespace {
 
 DeviceData::Split upload(const std::vector<uint8_t>& images, const std::vector<uint8_t>& labels,
-                         int64_t count) {
+                         int64_t count, const char* which) {
+  nn::check_labels(which, std::span(labels), kClasses);
   return {Buffer<uint8_t>(images), Buffer<uint8_t>(labels), count};
 }
 
@@ -104,8 +106,8 @@ Buffer<T> zeros(int64_t size) {
 
 DeviceData::DeviceData(const FashionMnist& host, int device) {
   DeviceScope scope(device);
-  train = upload(host.train_images, host.train_labels, host.train_count);
-  test = upload(host.test_images, host.test_labels, host.test_count);
+  train = upload(host.train_images, host.train_labels, host.train_count, "lenet: the training images");
+  test = upload(host.test_images, host.test_labels, host.test_count, "lenet: the test images");
 }
 
 Replica::Replica(int device, cudaStream_t stream, std::shared_ptr<const DeviceData> data, int64_t max_images,

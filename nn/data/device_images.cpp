@@ -1,12 +1,24 @@
 #include <rondo/nn/data/device_images.h>
 
 #include <rondo/kernels/data/batch.h>
+#include <rondo/nn/data/labels.h>
 #include <rondo/nn/train/data_parallel.h>
 
 #include <limits>
 #include <map>
 
 namespace rondo::nn {
+
+namespace {
+
+// Enqueues counter = value. The value is an argument of a kernel: a copy could read it later, when the
+// caller's variable is gone.
+void set(Buffer<int64_t>& counter, int64_t value, cudaStream_t stream) {
+  RONDO_CUDA_THROW(cudaMemsetAsync(counter.data(), 0, sizeof(int64_t), stream));
+  throw_if_error(rondo::advance(counter.data(), value, stream));
+}
+
+}  // namespace
 
 DeviceImages::DeviceImages(DataParallel& model, std::span<const uint8_t> images,
                            std::span<const uint8_t> labels)
@@ -17,6 +29,7 @@ DeviceImages::DeviceImages(DataParallel& model, std::span<const uint8_t> images,
                              " labels, must be ", sample, " bytes for each of at least one label"));
   if (labels.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
     throw Error(bad_argument("DeviceImages: there are ", labels.size(), " images, must be below 2^31"));
+  check_labels("DeviceImages", labels, model.graph().output().shape.size());
   std::map<int, std::shared_ptr<OnDevice>> on;
   for (Replica& replica : model.replicas()) {
     std::shared_ptr<OnDevice>& there = on[replica.device()];
@@ -79,9 +92,8 @@ void ShuffledBatches::begin_epoch(int64_t epoch, int64_t step) {
   for (Place& place : places_) {
     const DeviceScope scope(place.replica->device());
     const cudaStream_t stream = place.replica->stream();
-    for (const auto& [counter, value] : {std::pair{&place.epoch, &epoch}, {&place.step, &step}})
-      RONDO_CUDA_THROW(
-          cudaMemcpyAsync(counter->data(), value, sizeof(*value), cudaMemcpyHostToDevice, stream));
+    set(place.epoch, epoch, stream);
+    set(place.step, step, stream);
     throw_if_error(shuffle({place.order.data(), place.order.size()}, seed_, place.epoch.data(), stream));
   }
   step_ = step;

@@ -2,8 +2,8 @@
 // ShuffledBatches: draws batches from it on the devices, so that training never waits for the host.
 #pragma once
 
-#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/core/view.h>
+#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/nn/data/batch_iterator.h>
 
 #include <cstdint>
@@ -18,8 +18,8 @@ class DataParallel;
 class DeviceImages {
  public:
   // `images` holds the samples one after the other, in the shape of the network's input (NHWC), with one
-  // label each. A byte b becomes b / 255. Ranks on one device share a copy. Throws rondo::Error:
-  // bad_argument, out_of_resources.
+  // label each, in [0, outputs of the network). A byte b becomes b / 255. Ranks on one device share a copy.
+  // Throws rondo::Error: bad_argument, out_of_resources.
   DeviceImages(DataParallel& model, std::span<const uint8_t> images, std::span<const uint8_t> labels);
 
   int64_t size() const { return size_; }

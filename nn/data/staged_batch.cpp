@@ -1,6 +1,5 @@
 #include <rondo/nn/data/staged_batch.h>
-
-#include <algorithm>
+#include <rondo/nn/train/replica_group.h>
 
 namespace rondo::nn {
 
@@ -18,40 +17,38 @@ int64_t outputs(Replica& replica) { return replica.output().shape.size(); }
 
 }  // namespace
 
-StagedBatch::StagedBatch(std::span<Replica> replicas, int64_t most) {
-  for (Replica& replica : replicas) {
-    const DeviceScope scope(replica.device());
+StagedBatch::StagedBatch(ReplicaGroup& group, int64_t most) : group_(group) {
+  group.on_each([&](Replica& replica, size_t) {
     staged_.push_back({{},
                        Buffer<float>(most * width(replica)),
                        Buffer<float>(most * outputs(replica)),
                        Buffer<int32_t>(most)});
-  }
+  });
 }
 
-void StagedBatch::stage_x(std::span<Replica> replicas, std::span<const Shard> shards,
-                          std::span<const float> x) {
-  batch_ = static_cast<int64_t>(x.size()) / width(replicas[0]);
-  for (size_t rank = 0; rank < replicas.size(); ++rank) {
-    staged_[rank].shard = shards[rank];
-    upload_shard(staged_[rank].x.data(), x, shards[rank], width(replicas[rank]), replicas[rank].stream());
-  }
-}
-
-void StagedBatch::stage(std::span<Replica> replicas, std::span<const Shard> shards, std::span<const float> x,
+void StagedBatch::stage(std::span<const Shard> shards, std::span<const float> x,
                         std::span<const int32_t> labels) {
-  stage_x(replicas, shards, x);
   loss_ = Loss::cross_entropy;
-  for (size_t rank = 0; rank < replicas.size(); ++rank)
-    upload_shard(staged_[rank].labels.data(), labels, shards[rank], 1, replicas[rank].stream());
+  batch_ = static_cast<int64_t>(labels.size());
+  group_.on_each([&](Replica& replica, size_t rank) {
+    Staged& staged = staged_[rank];
+    staged.shard = shards[rank];
+    group_.uploads(rank).enqueue({upload_of_shard(staged.x.data(), x, shards[rank], width(replica)),
+                                  upload_of_shard(staged.labels.data(), labels, shards[rank], 1)});
+  });
 }
 
-void StagedBatch::stage(std::span<Replica> replicas, std::span<const Shard> shards, std::span<const float> x,
+void StagedBatch::stage(std::span<const Shard> shards, std::span<const float> x,
                         std::span<const float> targets) {
-  stage_x(replicas, shards, x);
   loss_ = Loss::squared_error;
-  for (size_t rank = 0; rank < replicas.size(); ++rank)
-    upload_shard(staged_[rank].targets.data(), targets, shards[rank], outputs(replicas[rank]),
-                 replicas[rank].stream());
+  group_.on_each([&](Replica& replica, size_t rank) {
+    batch_ = static_cast<int64_t>(x.size()) / width(replica);
+    Staged& staged = staged_[rank];
+    staged.shard = shards[rank];
+    group_.uploads(rank).enqueue(
+        {upload_of_shard(staged.x.data(), x, shards[rank], width(replica)),
+         upload_of_shard(staged.targets.data(), targets, shards[rank], outputs(replica))});
+  });
 }
 
 void StagedBatch::load(Replica& replica, size_t rank, Shard samples, const LossTarget& target) {

@@ -3,32 +3,31 @@
 
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/nn/data/batch_iterator.h>
+#include <rondo/nn/data/host_uploads.h>
 
 #include <span>
 #include <vector>
 
 namespace rondo::nn {
 
-// Enqueues the copy of a shard to a device. `all` is in host memory and holds `width` elements per sample.
+class ReplicaGroup;
+
+// The copy of a shard to a device. `all` is in host memory and holds `width` elements per sample.
 template <class T>
-void upload_shard(T* to, std::span<const T> all, Shard shard, int64_t width, cudaStream_t stream) {
-  if (shard.size == 0) return;
-  RONDO_CUDA_THROW(cudaMemcpyAsync(to, all.data() + shard.first * width,
-                                   static_cast<size_t>(shard.size * width) * sizeof(T),
-                                   cudaMemcpyHostToDevice, stream));
+HostUploads::Part upload_of_shard(T* to, std::span<const T> all, Shard shard, int64_t width) {
+  return upload_of(
+      to, all.subspan(static_cast<size_t>(shard.first * width), static_cast<size_t>(shard.size * width)));
 }
 
 class StagedBatch : public BatchIterator {
  public:
-  // Allocates room for shards of up to `most` samples.
-  StagedBatch(std::span<Replica> replicas, int64_t most);
+  // Allocates room for shards of up to `most` samples. The group must outlive this.
+  StagedBatch(ReplicaGroup& group, int64_t most);
 
   // Enqueues the copy of shards[rank] of the batch on its replica's stream. The targets are labels, or
-  // `outputs` values per sample. Pageable memory may be reused after the call.
-  void stage(std::span<Replica> replicas, std::span<const Shard> shards, std::span<const float> x,
-             std::span<const int32_t> labels);
-  void stage(std::span<Replica> replicas, std::span<const Shard> shards, std::span<const float> x,
-             std::span<const float> targets);
+  // `outputs` values per sample. Memory that is not pinned may be reused after the call (host_uploads.h).
+  void stage(std::span<const Shard> shards, std::span<const float> x, std::span<const int32_t> labels);
+  void stage(std::span<const Shard> shards, std::span<const float> x, std::span<const float> targets);
 
   int64_t next_batch() const override { return batch_; }  // the same batch until another is staged
   Loss loss() const override { return loss_; }
@@ -43,8 +42,8 @@ class StagedBatch : public BatchIterator {
     Buffer<float> x, targets;
     Buffer<int32_t> labels;
   };
-  void stage_x(std::span<Replica> replicas, std::span<const Shard> shards, std::span<const float> x);
 
+  ReplicaGroup& group_;
   int64_t batch_ = 0;
   Loss loss_ = Loss::cross_entropy;
   std::vector<Staged> staged_;

@@ -1,5 +1,5 @@
-#include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/optim/optimizers.h>
+#include <rondo/nn/train/data_parallel.h>
 
 #include <rondo/kernels/optimizer/sgd.h>
 #include <rondo/kernels/random/random.h>
@@ -10,6 +10,8 @@ namespace rondo::nn {
 
 Optimizer::Optimizer(DataParallel& model, float learning_rate, std::vector<std::string> arenas, int64_t bytes)
     : learning_rate_(0), arena_names_(std::move(arenas)) {
+  if (model.graph().parameters().empty())
+    throw Error(bad_argument("optimizer: the network has no parameters, must have at least one to train"));
   for (Replica& replica : model.replicas()) {
     const DeviceScope scope(replica.device());
     State& state = states_.emplace_back(State{&replica, Buffer<float>(1), {}, Buffer<std::byte>(bytes)});
@@ -90,8 +92,12 @@ OptimizerMemory Adam::memory(size_t rank) {
 
 void Adam::step(Replica& replica, size_t rank, float scale) {
   State& s = state(rank);
-  const AdamOptions options = {scale,          settings_.beta1,        settings_.beta2,
-                               settings_.eps,  settings_.weight_decay, settings_.decoupled,
+  const AdamOptions options = {scale,
+                               settings_.beta1,
+                               settings_.beta2,
+                               settings_.eps,
+                               settings_.weight_decay,
+                               settings_.decoupled,
                                replica.found_inf()};
   const auto arena = [&](size_t i) { return VectorView<float>{s.arenas[i].data(), s.arenas[i].size()}; };
   throw_if_error(adam_begin_step(adam_state(rank), s.rate.data(), options, replica.stream()));

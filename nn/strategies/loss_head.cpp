@@ -7,7 +7,7 @@
 namespace rondo::nn {
 
 LossHead::LossHead(int device, cudaStream_t stream, int64_t batch, int64_t outputs)
-    : device_(device), stream_(stream), outputs_(outputs) {
+    : device_(device), stream_(stream), uploads_(device, stream), outputs_(outputs) {
   const DeviceScope scope(device);
   labels_ = Buffer<int32_t>(batch);
   targets_ = Buffer<float>(batch * outputs);
@@ -18,14 +18,9 @@ LossHead::LossHead(int device, cudaStream_t stream, int64_t batch, int64_t outpu
 }
 
 void LossHead::upload(const Batch& part, int64_t first) {
-  const DeviceScope scope(device_);
   by_label_ = part.targets.empty();
-  if (by_label_)
-    RONDO_CUDA_THROW(cudaMemcpyAsync(labels_.data() + first, part.labels.data(), part.labels.size_bytes(),
-                                     cudaMemcpyHostToDevice, stream_));
-  else
-    RONDO_CUDA_THROW(cudaMemcpyAsync(targets_.data() + first * outputs_, part.targets.data(),
-                                     part.targets.size_bytes(), cudaMemcpyHostToDevice, stream_));
+  uploads_.enqueue({by_label_ ? upload_of(labels_.data() + first, part.labels)
+                              : upload_of(targets_.data() + first * outputs_, part.targets)});
 }
 
 void LossHead::run(const Tensor& output, const Tensor& gradient, int64_t first) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
+#include <rondo/nn/data/host_uploads.h>
 #include <rondo/nn/strategies/strategy.h>
 
 namespace rondo::nn {
@@ -24,6 +25,7 @@ class LossHead {
  private:
   int device_;
   cudaStream_t stream_;
+  HostUploads uploads_;
   int64_t outputs_;
   bool by_label_ = true;
   Buffer<int32_t> labels_;

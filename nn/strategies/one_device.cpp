@@ -16,6 +16,7 @@ OneDevice::OneDevice(const AnyModule& network, Shape input, const StrategyOption
       graph_(make_graph(network, input)),
       plan_(plan_training(graph_, options.batch)),
       stream_(stream_on(options.devices[0])),
+      uploads_(options.devices[0], stream_),
       replica_(graph_, options.devices[0], stream_, plan_, options.batch),
       head_(options.devices[0], stream_, options.batch, graph_.output().shape.size()) {
   replica_.initialise(options.seed);
@@ -31,8 +32,7 @@ void OneDevice::train_step(const Batch& batch) {
   const std::span<Replica> alone(&replica_, 1);
   const Pass pass = {.training = true, .seed = options_.seed};
   replica_.set_batch(size, 0);
-  RONDO_CUDA_THROW(cudaMemcpyAsync(replica_.input().data, batch.x.data(), batch.x.size_bytes(),
-                                   cudaMemcpyHostToDevice, stream_));
+  uploads_.enqueue({upload_of(replica_.input().as(), batch.x)});
   head_.upload(batch, 0);
   forward(alone, pass);
   head_.run(replica_.output(), replica_.output_gradient(), 0);

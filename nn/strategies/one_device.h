@@ -23,6 +23,7 @@ class OneDevice : public Strategy {
   Graph graph_;
   MemoryPlan plan_;
   Stream stream_;
+  HostUploads uploads_;
   Replica replica_;
   LossHead head_;
   Buffer<float> learning_rate_;

@@ -2,6 +2,7 @@
 
 #include <rondo/collectives/communicator.h>
 #include <rondo/collectives/peer_access.h>
+#include <rondo/nn/data/labels.h>
 #include <rondo/nn/graph/replica.h>
 #include <rondo/nn/strategies/data_partition.h>
 #include <rondo/nn/strategies/one_device.h>
@@ -57,6 +58,7 @@ int64_t checked_size(const char* name, const Batch& batch, const Graph& graph, i
     throw Error(bad_argument(name, ": there are ", labels, " labels and ", targets, " target values for ",
                              size, " samples, must be ", size, " labels or ", size * outputs,
                              " target values"));
+  check_labels(name, batch.labels, outputs);
   return size;
 }
 

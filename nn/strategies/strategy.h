@@ -54,9 +54,10 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  // Enqueues one step. The caller may reuse pageable memory after the return. Blocks while the queue of a
-  // stream is full (docs/gpu.md). Throws rondo::Error:
-  // bad_argument for inconsistent sizes, before anything is enqueued.
+  // Enqueues one step. The caller may reuse the batch's memory after the return, but pinned memory after the
+  // step. Blocks until the step before the last has begun, and while the queue of a stream is full
+  // (docs/gpu.md). Throws rondo::Error: bad_argument for inconsistent sizes and for labels out of range,
+  // before anything is enqueued.
   virtual void train_step(const Batch& batch) = 0;
   // Sums since the last call: losses, correct predictions, samples. Waits.
   virtual LossStats take_loss_stats() = 0;
@@ -84,7 +85,8 @@ std::unique_ptr<Strategy> make_strategy(StrategyKind kind, const AnyModule& netw
 
 // Returns the options. Throws a bad_argument Error that begins with `name` if they are invalid.
 const StrategyOptions& checked(const char* name, const StrategyOptions& options);
-// Returns the number of samples. Throws a bad_argument Error if the sizes are inconsistent.
+// Returns the number of samples. Throws a bad_argument Error if the sizes are inconsistent, or a label is
+// outside the network's outputs.
 int64_t checked_size(const char* name, const Batch& batch, const Graph& graph, int64_t most);
 // Samples [first, first + size) of a batch of `whole` samples.
 Batch part_of(const Batch& batch, int64_t whole, int64_t first, int64_t size);

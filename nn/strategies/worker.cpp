@@ -30,6 +30,7 @@ Worker::Worker(const Graph& graph, const WorkerOptions& options)
       options_(options),
       plan_(plan_training(graph, options.samples, {.input_gradient = options.input_gradient})),
       stream_(stream_on(options.device)),
+      uploads_(options.device, stream_, static_cast<int>(2 * options.micro_batches)),
       samples_(static_cast<size_t>(options.micro_batches), 0),
       firsts_(samples_) {
   if (!graph.states().empty())
@@ -81,9 +82,7 @@ void Worker::prepare(OpCall& call, int index, int64_t micro, Direction direction
 }
 
 void Worker::upload_input(int64_t micro, std::span<const float> x) {
-  const DeviceScope scope(device());
-  RONDO_CUDA_THROW(
-      cudaMemcpyAsync(input(micro).data, x.data(), x.size_bytes(), cudaMemcpyHostToDevice, stream_));
+  uploads_.enqueue({upload_of(input(micro).as(), x)});
 }
 
 void Worker::forward(int index, int64_t micro) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
+#include <rondo/nn/data/host_uploads.h>
 #include <rondo/nn/graph/graph.h>
 #include <rondo/nn/graph/memory_plan.h>
 #include <rondo/nn/graph/op_call.h>
@@ -86,6 +87,7 @@ class Worker {
   WorkerOptions options_;
   MemoryPlan plan_;
   Stream stream_;
+  HostUploads uploads_;
   std::vector<int64_t> samples_, firsts_;  // of each micro-batch
   Buffer<float> parameters_, gradients_, node_gradients_;
   std::vector<Buffer<float>> arenas_;

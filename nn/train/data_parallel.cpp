@@ -1,3 +1,4 @@
+#include <rondo/nn/data/labels.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/train/evaluation.h>
@@ -28,9 +29,8 @@ void DataParallel::stage(std::span<const float> x, Targets targets, int64_t batc
   for (int rank = 0; rank < world().local(); ++rank)
     shards.push_back(group_->shard(batch, world().first() + rank));
   if (!staged_)
-    staged_ =
-        std::make_unique<StagedBatch>(replicas(), group_->samples_per_replica() * options().micro_batches);
-  staged_->stage(replicas(), shards, x, targets);
+    staged_ = std::make_unique<StagedBatch>(*group_, group_->samples_per_replica() * options().micro_batches);
+  staged_->stage(shards, x, targets);
 }
 
 void DataParallel::train_step(std::span<const float> x, std::span<const int32_t> labels,
@@ -40,6 +40,7 @@ void DataParallel::train_step(std::span<const float> x, std::span<const int32_t>
   if (static_cast<int64_t>(labels.size()) != batch)
     throw Error(bad_argument("DataParallel: there are ", labels.size(), " labels, must be ", batch,
                              ", one for each sample"));
+  check_labels("DataParallel", labels, graph().output().shape.size());
   stage(x, labels, batch);
   steps_.take(*staged_, optimizer);
 }

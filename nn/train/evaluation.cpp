@@ -1,4 +1,5 @@
 #include <rondo/nn/data/device_images.h>
+#include <rondo/nn/data/labels.h>
 #include <rondo/nn/data/staged_batch.h>
 #include <rondo/nn/train/evaluation.h>
 
@@ -46,8 +47,8 @@ std::vector<float> predict(ReplicaGroup& group, std::span<const float> x) {
   std::vector<float> all(static_cast<size_t>(size / sample * outputs));
   forward_in_batches(
       group, size / sample, World("DataParallel", group.size(), nullptr),
-      [&](Replica& replica, size_t, Shard shard) {
-        upload_shard(replica.input().as(), x, shard, sample, replica.stream());
+      [&](Replica& replica, size_t rank, Shard shard) {
+        group.uploads(rank).enqueue({upload_of_shard(replica.input().as(), x, shard, sample)});
       },
       [&](int64_t first, int64_t count) {
         group.streams().synchronize();
@@ -67,11 +68,13 @@ LossStats evaluate(ReplicaGroup& group, std::span<const float> x, std::span<cons
   if (x.size() != labels.size() * sample)
     throw Error(bad_argument("DataParallel: there are ", x.size(), " values and ", labels.size(),
                              " labels, must be ", sample, " values for each label"));
-  return evaluate_with(
-      group, static_cast<int64_t>(labels.size()), [&](Replica& replica, size_t rank, Shard shard) {
-        upload_shard(replica.input().as(), x, shard, static_cast<int64_t>(sample), replica.stream());
-        upload_shard(group.target(rank, shard.size).labels.data, labels, shard, 1, replica.stream());
-      });
+  check_labels("DataParallel", labels, group.graph().output().shape.size());
+  return evaluate_with(group, static_cast<int64_t>(labels.size()),
+                       [&](Replica& replica, size_t rank, Shard shard) {
+                         group.uploads(rank).enqueue(
+                             {upload_of_shard(replica.input().as(), x, shard, static_cast<int64_t>(sample)),
+                              upload_of_shard(group.target(rank, shard.size).labels.data, labels, shard, 1)});
+                       });
 }
 
 LossStats evaluate(ReplicaGroup& group, const DeviceImages& images) {

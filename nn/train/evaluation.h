@@ -16,7 +16,7 @@ class DeviceImages;
 std::vector<float> predict(ReplicaGroup& group, std::span<const float> x);
 
 // Losses and correct predictions, over any number of samples; the samples are split over all ranks. The loss
-// statistics of training are kept. Waits. Throws rondo::Error.
+// statistics of training are kept. Waits. Throws rondo::Error: bad_argument for labels out of range.
 LossStats evaluate(ReplicaGroup& group, std::span<const float> x, std::span<const int32_t> labels);
 LossStats evaluate(ReplicaGroup& group, const DeviceImages& images);
 

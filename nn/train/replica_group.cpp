@@ -68,6 +68,7 @@ ReplicaGroup::ReplicaGroup(const AnyModule& network, Shape input, DataParallelOp
     const DeviceScope scope(streams_.device(rank));
     throw_if_error(check_math("DataParallel", options_.math));
     throw_if_error(check_factor_type("DataParallel", options_.activations));
+    uploads_.emplace_back(streams_.device(rank), streams_.stream(rank));
     Replica& replica =
         replicas_.emplace_back(graph_, streams_.device(rank), streams_.stream(rank), plan, samples);
     losses_.push_back({Buffer<int32_t>(samples), Buffer<float>(samples * outputs), Buffer<LossStats>(1),

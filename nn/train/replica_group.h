@@ -6,6 +6,7 @@
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/nn/data/batch_iterator.h>
+#include <rondo/nn/data/host_uploads.h>
 #include <rondo/nn/graph/replica.h>
 #include <rondo/nn/layers/module.h>
 #include <rondo/nn/train/data_parallel_options.h>
@@ -33,7 +34,8 @@ class ReplicaGroup {
   const World& world() const { return world_; }
   int size() const { return static_cast<int>(replicas_.size()); }  // replicas in this process
   std::span<Replica> replicas() { return replicas_; }
-  StreamGroup& streams() { return streams_; }  // one stream for each replica
+  StreamGroup& streams() { return streams_; }                   // one stream for each replica
+  HostUploads& uploads(size_t rank) { return uploads_[rank]; }  // to a replica's device, on its stream
   int64_t samples_per_replica() const { return samples_per_replica_; }
 
   // Calls work(replica, rank) for each replica, with its device current.
@@ -96,6 +98,7 @@ class ReplicaGroup {
 
 template <class Work>
 void ReplicaGroup::on_each(Work work) {
+  std::vector<HostUploads> uploads_;
   for (size_t rank = 0; rank < replicas_.size(); ++rank) {
     const DeviceScope scope(replicas_[rank].device());
     work(replicas_[rank], rank);

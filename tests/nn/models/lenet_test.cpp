@@ -241,7 +241,7 @@ TEST(LeNet, ReportsWhatItDid) {
 }
 
 TEST(LeNet, RefusesOptionsThatMakeNoSense) {
-  const FashionMnist data = test::small_data(4, 4);
+  FashionMnist data = test::small_data(4, 4);
   const auto message_for = [&](auto change) {
     Options options = options_for(2);
     change(options);
@@ -268,6 +268,9 @@ TEST(LeNet, RefusesOptionsThatMakeNoSense) {
   EXPECT_TRUE(contains(message_for([](Options& o) { o.batch_size = 0; }), "batch_size is 0"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.batch_size = 1; }), "2 ranks share a batch of 1"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.devices = {0, 0, 0, 0, 0}; }), "5 ranks share 4"));
+  data.test_labels[2] = 10;
+  EXPECT_EQ(message_for([](Options&) {}),
+            "lenet: the test images: the label of sample 2 is 10, must be 0 to 9, for the network's 10 outputs");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/late_copies.h>
 #include <rondo/tests/support/random_order.h>
 
 #include <cmath>
@@ -108,6 +109,28 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
     size += std::pow(double{b[i]}, 2);
   }
   return std::sqrt(error / size);
+}
+
+// The host overwrites each batch right after the call.
+TEST(Strategies, TheBatchMayBeOverwrittenAtOnce) {
+  const test::LateCopies late;
+  for (const Task& task : {mlp_task(), odd_task()})
+    for (const StrategyKind kind : kStrategies) {
+      std::vector<float> parameters[2];
+      for (const bool overwritten : {false, true}) {
+        const auto strategy = make_strategy(kind, task.network, task.input, options_for(2));
+        for (uint64_t step = 1; step <= 4; ++step) {
+          HostBatch batch = some_batch(task, 13, step);
+          strategy->train_step(batch.view());
+          if (!overwritten) strategy->take_loss_stats();
+          std::fill(batch.x.begin(), batch.x.end(), 100.0f);
+          std::fill(batch.targets.begin(), batch.targets.end(), 100.0f);
+          std::fill(batch.labels.begin(), batch.labels.end(), 0);
+        }
+        parameters[overwritten] = strategy->parameters();
+      }
+      EXPECT_TRUE(all_equal_bits(parameters[0], parameters[1])) << task.name << ", " << name_of(kind);
+    }
 }
 
 // Both bounds are documented in docs/strategies.md.
@@ -444,6 +467,11 @@ TEST(Strategies, RefuseABatchThatDoesNotFit) {
                      "0 labels and 0 target values for 2 samples"));
     EXPECT_TRUE(says(test::error_of([&] { strategy->train_step({two, labels}); }), "13 labels"));
     EXPECT_TRUE(says(test::error_of([&] { strategy->train_step({two, {}, targets}); }), "39 target values"));
+    const std::vector<int32_t> beyond = {2, 3};
+    EXPECT_TRUE(says(test::error_of([&] {
+                       strategy->train_step({two, beyond});
+                     }),
+                     "the label of sample 1 is 3, must be 0 to 2, for the network's 3 outputs"));
     EXPECT_TRUE(says(test::error_of([&] {
                        strategy->train_step({two, std::span(labels).first(2), targets});
                      }),

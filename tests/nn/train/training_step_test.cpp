@@ -1,7 +1,7 @@
 // DataParallel's step gives the same result recorded or not, in parts or whole, from host or device memory.
 #include <gtest/gtest.h>
 
-#include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/data/permutation.h>
 #include <rondo/nn/data/device_images.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/models/models.h>
@@ -10,6 +10,7 @@
 #include <rondo/tests/nn/train/fixed_batch.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/late_copies.h>
 #include <rondo/tests/support/random_order.h>
 
 #include <algorithm>
@@ -202,8 +203,36 @@ TEST(TrainingStep, RepeatedOnTheSameBatch) {
   EXPECT_TRUE(all_equal_bits(parameters[0], parameters[1]));
 }
 
+// The host overwrites each batch right after the call.
+TEST(TrainingStep, TheBatchMayBeOverwrittenAtOnce) {
+  const test::LateCopies late;
+  for (const bool by_label : {true, false}) {
+    std::vector<float> parameters[2];
+    for (const bool overwritten : {false, true}) {
+      DataParallel model(small_network(), kSmallInput, small_options(2));
+      Sgd sgd(model, {.learning_rate = 0.05f});
+      for (uint64_t step = 1; step <= 5; ++step) {
+        std::vector<float> x = normal_values(12 * kSmallInput.size(), step),
+                           targets = normal_values(12 * 4, 100 + step);
+        std::vector<int32_t> labels = some_labels(12, 4);
+        if (by_label)
+          model.train_step(x, labels, sgd);
+        else
+          model.train_step(x, targets, sgd);
+        if (!overwritten) model.streams().synchronize();
+        std::fill(x.begin(), x.end(), 100.0f);
+        std::fill(targets.begin(), targets.end(), 100.0f);
+        std::fill(labels.begin(), labels.end(), 3);
+      }
+      parameters[overwritten] = parameters_of(model);
+    }
+    EXPECT_TRUE(all_equal_bits(parameters[0], parameters[1])) << (by_label ? "labels" : "targets");
+  }
+}
+
 // Batches drawn on the devices equal those drawn on the host.
 TEST(TrainingStep, FromTheDevicesAsFromTheHost) {
+  const test::LateCopies late;
   const FashionMnist data = test::small_data(50, 21);
   const auto floats = [](std::span<const uint8_t> bytes) {
     std::vector<float> values;
@@ -221,17 +250,10 @@ TEST(TrainingStep, FromTheDevicesAsFromTheHost) {
   EXPECT_THROW(on_device.train_step(batches, device_sgd), Error);
 
   std::set<std::vector<int32_t>> orders;
-  for (int64_t epoch = 1; epoch <= 3; ++epoch) {
-    // The sample order, as a model with one sample per step draws it.
+  for (const int64_t epoch : {int64_t{1}, int64_t{2}, (int64_t{1} << 32) + 1}) {
+    const Permutation element(50, 9, static_cast<uint64_t>(epoch));
     std::vector<int32_t> order;
-    {
-      const Buffer<int64_t> on(std::vector<int64_t>{epoch});
-      Buffer<int32_t> drawn(50);
-      const Stream stream;
-      throw_if_error(shuffle({drawn.data(), 50}, 9, on.data(), stream));
-      stream.synchronize();
-      order = drawn.download();
-    }
+    for (int32_t i = 0; i < 50; ++i) order.push_back(element(i));
     orders.insert(order);
     batches.begin_epoch(epoch);
     for (int64_t begin = 0; begin < 50; begin += 12) {
@@ -264,6 +286,7 @@ TEST(TrainingStep, FromTheDevicesAsFromTheHost) {
 
 // An epoch resumed in the middle continues with the remaining samples.
 TEST(TrainingStep, AnEpochGoesOnWhereItStopped) {
+  const test::LateCopies late;
   const FashionMnist data = test::small_data(50, 1);
   std::vector<float> parameters[2];
   for (const bool stopped : {false, true}) {
@@ -299,11 +322,12 @@ TEST(TrainingStep, PhasesAddUpToATime) {
   EXPECT_GT(phases[static_cast<size_t>(Phase::backward)], 0);
 }
 
-TEST(TrainingStep, ANetworkWithoutParametersIsANetwork) {
+TEST(TrainingStep, ANetworkWithoutParametersHasNothingToTrain) {
   DataParallel model(Flatten(), {2, 2, 1}, small_options(2));
-  Sgd sgd(model);
-  for (int step = 0; step < 4; ++step) model.train_step(normal_values(12 * 4, 1), some_labels(12, 4), sgd);
-  EXPECT_EQ(model.take_loss_stats().rows, 48);
+  EXPECT_EQ(model.evaluate(normal_values(12 * 4, 1), some_labels(12, 4)).rows, 12);
+  const std::string refused = "optimizer: the network has no parameters, must have at least one to train";
+  EXPECT_EQ(test::error_of([&] { Sgd sgd(model); }), refused);
+  EXPECT_EQ(test::error_of([&] { Adam adam(model); }), refused);
 }
 
 TEST(TrainingStep, ImagesBelongToTheirModel) {
@@ -332,6 +356,29 @@ TEST(TrainingStep, RefusesWhatDoesNotFit) {
   const DeviceImages images(model, bytes, labels);
   EXPECT_EQ(test::error_of([&] { ShuffledBatches(model, images, 13, 0); }),
             "ShuffledBatches: the batch is 13, must be 1 to 12, the model's");
+}
+
+// A label from the host is checked there: on the device the loss would be NaN. Nothing changes.
+TEST(TrainingStep, RefusesLabelsOutOfRange) {
+  DataParallel model(small_network(), kSmallInput, small_options(2));
+  Sgd sgd(model);
+  const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1);
+  std::vector<uint8_t> bytes(x.size()), byte_labels(12, 3);
+  const std::vector<float> before = parameters_of(model);
+  for (const int32_t bad : {4, -1, INT32_MAX, INT32_MIN}) {
+    std::vector<int32_t> labels = some_labels(12, 4);
+    labels[7] = bad;
+    const std::string refused = concat("DataParallel: the label of sample 7 is ", bad,
+                                       ", must be 0 to 3, for the network's 4 outputs");
+    EXPECT_EQ(test::error_of([&] { model.train_step(x, labels, sgd); }), refused);
+    EXPECT_EQ(test::error_of([&] { model.evaluate(x, labels); }), refused);
+  }
+  byte_labels[11] = 4;
+  EXPECT_EQ(test::error_of([&] { DeviceImages(model, bytes, byte_labels); }),
+            "DeviceImages: the label of sample 11 is 4, must be 0 to 3, for the network's 4 outputs");
+  EXPECT_TRUE(all_equal_bits(parameters_of(model), before));
+  model.train_step(x, some_labels(12, 4), sgd);
+  EXPECT_EQ(model.take_loss_stats().rows, 12);
 }
 
 }  // namespace
