@@ -1,13 +1,21 @@
 #include <rondo/nn/diagnostics/loss_probe.h>
 
+#include <cstring>
+
 namespace rondo {
 
-LossProbe::LossProbe(int device, cudaStream_t stream, std::vector<const LossStats*> loss_stats, int capacity)
-    : device_(device), stream_(stream), loss_stats_(std::move(loss_stats)), capacity_(capacity) {
+LossProbe::LossProbe(int device, cudaStream_t stream, std::vector<const LossStats*> loss_stats,
+                     const unsigned long long* found_inf, int capacity)
+    : device_(device),
+      stream_(stream),
+      loss_stats_(std::move(loss_stats)),
+      found_inf_(found_inf),
+      capacity_(capacity),
+      slot_bytes_(loss_stats_.size() * sizeof(LossStats) + sizeof(unsigned long long)) {
   DeviceScope scope(device_);
   for (int slot = 0; slot < capacity; ++slot) events_.emplace_back(Event::Kind::blocking);
-  const size_t bytes = static_cast<size_t>(capacity) * loss_stats_.size() * sizeof(LossStats);
-  RONDO_CUDA_THROW(cudaMallocHost(reinterpret_cast<void**>(&pinned_), bytes));
+  RONDO_CUDA_THROW(
+      cudaMallocHost(reinterpret_cast<void**>(&pinned_), static_cast<size_t>(capacity) * slot_bytes_));
 }
 
 LossProbe::~LossProbe() {
@@ -19,21 +27,31 @@ bool LossProbe::enqueue_copy() {
   if (newest_ - oldest_ == capacity_) return false;
   DeviceScope scope(device_);
   const auto slot = static_cast<size_t>(newest_ % capacity_);
-  for (size_t rank = 0; rank < loss_stats_.size(); ++rank)
-    RONDO_CUDA_THROW(cudaMemcpyAsync(pinned_ + slot * loss_stats_.size() + rank, loss_stats_[rank],
-                                     sizeof(LossStats), cudaMemcpyDefault, stream_));
+  std::byte* to = pinned_ + slot * slot_bytes_;
+  for (const LossStats* of_rank : loss_stats_) {
+    RONDO_CUDA_THROW(cudaMemcpyAsync(to, of_rank, sizeof(LossStats), cudaMemcpyDefault, stream_));
+    to += sizeof(LossStats);
+  }
+  if (found_inf_)
+    RONDO_CUDA_THROW(cudaMemcpyAsync(to, found_inf_, sizeof(*found_inf_), cudaMemcpyDefault, stream_));
   RONDO_CUDA_THROW(cudaEventRecord(events_[slot], stream_));
   ++newest_;
   return true;
 }
 
-LossStats LossProbe::wait_for_oldest() {
+LossProbe::Copy LossProbe::wait_for_oldest() {
   const auto slot = static_cast<size_t>(oldest_ % capacity_);
   throw_if_error(from_cuda(cudaEventSynchronize(events_[slot]), "reading the loss statistics of the epoch"));
   ++oldest_;
-  LossStats total;
-  for (size_t rank = 0; rank < loss_stats_.size(); ++rank) total += pinned_[slot * loss_stats_.size() + rank];
-  return total;
+  Copy copy;
+  const std::byte* from = pinned_ + slot * slot_bytes_;
+  for (size_t rank = 0; rank < loss_stats_.size(); ++rank, from += sizeof(LossStats)) {
+    LossStats of_rank;
+    std::memcpy(&of_rank, from, sizeof(of_rank));
+    copy.losses += of_rank;
+  }
+  if (found_inf_) std::memcpy(&copy.found_inf, from, sizeof(copy.found_inf));
+  return copy;
 }
 
 }  // namespace rondo

@@ -5,9 +5,11 @@
 // host.
 #pragma once
 
-#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/kernels/reduce/first_nonfinite.h>
+#include <rondo/kernels/runtime/buffer.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,19 +17,25 @@ namespace rondo {
 
 class LossProbe {
  public:
-  // `loss_stats[rank]` points to a rank's statistics in device memory. `capacity`: maximum number of copies
-  // in flight.
-  LossProbe(int device, cudaStream_t stream, std::vector<const LossStats*> loss_stats, int capacity);
+  // `loss_stats[rank]` points to a rank's statistics in device memory. `found_inf` points to the result of
+  // first_nonfinite() for the gradients, or is null. `capacity`: maximum number of copies in flight.
+  LossProbe(int device, cudaStream_t stream, std::vector<const LossStats*> loss_stats,
+            const unsigned long long* found_inf, int capacity);
   ~LossProbe();
   LossProbe(const LossProbe&) = delete;
   LossProbe& operator=(const LossProbe&) = delete;
+
+  struct Copy {
+    LossStats losses;                           // the sum over the ranks
+    unsigned long long found_inf = kAllFinite;  // kAllFinite without one
+  };
 
   // Enqueues a copy of the statistics, after all work enqueued so far on the stream. Returns false if
   // `capacity` copies are in flight already.
   bool enqueue_copy();
 
-  // Waits for the oldest copy in flight, of which there must be one. Returns the sum over the ranks.
-  LossStats wait_for_oldest();
+  // Waits for the oldest copy in flight, of which there must be one.
+  Copy wait_for_oldest();
 
   bool in_flight() const { return oldest_ < newest_; }
 
@@ -35,8 +43,11 @@ class LossProbe {
   int device_;
   cudaStream_t stream_;
   std::vector<const LossStats*> loss_stats_;
+  const unsigned long long* found_inf_;
   int64_t capacity_;
-  LossStats* pinned_ = nullptr;  // [capacity][ranks]
+  // [capacity] times: [ranks] LossStats, then found_inf.
+  std::byte* pinned_ = nullptr;
+  size_t slot_bytes_;
   std::vector<Event> events_;
   int64_t oldest_ = 0;  // copies are numbered; copy i uses slot i % capacity
   int64_t newest_ = 0;

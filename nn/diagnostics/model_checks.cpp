@@ -14,16 +14,19 @@ int64_t differing_values(DataParallel& model) {
   return model.world().sum(check.differences(), "adding up differences");
 }
 
-std::string nonfinite_gradient(DataParallel& model) {
+std::string nonfinite_value(DataParallel& model) {
   const unsigned long long first = model.group().found_inf();
   if (first == kAllFinite) return "";
+  if (!model.group().losses_are_finite()) return "the loss";
   const auto index = static_cast<int64_t>(first);
   for (const Parameter& p : model.graph().parameters())
-    if (index < p.offset + p.size) return p.name;
-  return "";
+    if (index < p.offset + p.size)
+      return concat("the gradient of '", p.name, "'",
+                    index == 0 && model.world().processes() ? ", or the loss in another process," : "");
+  return "a gradient";
 }
 
-void clear_nonfinite_gradient(DataParallel& model) { model.group().clear_found_inf(); }
+void clear_nonfinite_value(DataParallel& model) { model.group().clear_found_inf(); }
 
 std::optional<NonfiniteTensor> find_nonfinite_tensor(DataParallel& model, BatchIterator& batches,
                                                      int64_t steps_ago) {
@@ -40,6 +43,10 @@ std::optional<NonfiniteTensor> find_nonfinite_tensor(DataParallel& model, BatchI
       group.streams().synchronize();
       if (const auto found = first_nonfinite_in_forward(group.replicas(), training, &group.world()))
         return found;
+      const auto losses = [&](size_t rank, Shard samples) {
+        return group.losses(batches.loss(), rank, samples);
+      };
+      if (const auto found = first_nonfinite_loss(group.replicas(), losses, &group.world())) return found;
       group.enqueue_loss(batches.loss(), true);
       if (const auto found = first_nonfinite_in_backward(group.replicas(), training, &group.world()))
         return found;

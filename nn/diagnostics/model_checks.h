@@ -16,15 +16,17 @@ class DataParallel;
 // Waits. Throws rondo::Error.
 int64_t differing_values(DataParallel& model);
 
-// With DataParallelOptions::keep_finite: the name of the first parameter whose gradient was not finite in a
-// step, "" while all were finite. Waits.
-std::string nonfinite_gradient(DataParallel& model);
-// Lets steps change the parameters again. load_checkpoint() and load_parameters() do this, too.
-void clear_nonfinite_gradient(DataParallel& model);
+// With DataParallelOptions::keep_finite: what was not finite in a step, "the loss" or "the gradient of
+// '0.weight'" (the first such parameter); "" while all was finite. Waits.
+std::string nonfinite_value(DataParallel& model);
+// Lets steps change the parameters again, and resets the loss statistics if they are not finite.
+// load_checkpoint() and load_parameters() do this, too.
+void clear_nonfinite_value(DataParallel& model);
 
 // Repeats the iterator's next step, as it was `steps_ago` steps earlier, operation by operation, until one
-// writes a NaN or an infinity; nothing if none does. Parameters, states and optimizer keep their values.
-// Needs keep_finite, which has kept the parameters of that step. Waits. Throws rondo::Error.
+// writes a NaN or an infinity, or a sample's loss is one; nothing if none is. Parameters, states and
+// optimizer keep their values. Needs keep_finite, which has kept the parameters of that step. Waits. Throws
+// rondo::Error.
 std::optional<NonfiniteTensor> find_nonfinite_tensor(DataParallel& model, BatchIterator& batches,
                                                      int64_t steps_ago);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 namespace rondo::nn {
@@ -42,18 +43,27 @@ class Search {
   // Checks `tensor_of(replica)` of each replica; `name` is the name in the result.
   template <class TensorOf>
   void check(const std::string& name, TensorOf tensor_of) {
-    check_all_processes(tensor_of, name,
-                        [&](Replica& replica, int64_t index) {
-                          return position_in(tensor_of(replica), replica.first(), index);
-                        });
+    check_all_processes(name, [&] {
+      check_this_process(tensor_of, name, [&](Replica& replica, int64_t index) {
+        return position_in(tensor_of(replica), replica.first(), index);
+      });
+    });
   }
   template <class Data>
   void check(const std::string& name, const Parameter& parameter, Data data) {
-    check_all_processes(
-        [&](Replica& replica) {
-          return Tensor{data(replica), 1, {1, 1, parameter.size}};
-        },
-        name, [&](Replica&, int64_t index) { return position_in(parameter.shape, index); });
+    const auto tensor_of = [&](Replica& replica) { return Tensor{data(replica), 1, {1, 1, parameter.size}}; };
+    check_all_processes(name, [&] {
+      check_this_process(tensor_of, name,
+                         [&](Replica&, int64_t index) { return position_in(parameter.shape, index); });
+    });
+  }
+
+  // Checks the losses of each replica.
+  template <class Losses>
+  void check_losses(Losses losses) {
+    check_all_processes("the loss", [&] {
+      for (size_t r = 0; r < replicas_.size() && !result_; ++r) check_losses_of(r, losses);
+    });
   }
 
  private:
@@ -65,10 +75,11 @@ class Search {
     float value = 0;
   };
 
-  template <class TensorOf, class Position>
-  void check_all_processes(TensorOf tensor_of, const std::string& name, Position position) {
+  // Calls check(), which may set result_, and takes the first result of all processes.
+  template <class Check>
+  void check_all_processes(const std::string& name, Check check) {
     if (result_) return;
-    check_this_process(tensor_of, name, position);
+    check();
     if (!world_ || !world_->processes()) return;
     Found own;
     if (result_) {
@@ -106,6 +117,24 @@ class Search {
     }
   }
 
+  // Searches by halves: a sum of losses is finite only if each of them is.
+  template <class Losses>
+  void check_losses_of(size_t r, Losses losses) {
+    const auto finite = [&](Shard samples) { return std::isfinite(losses(r, samples).loss); };
+    Replica& replica = replicas_[r];
+    Shard bad = {0, replica.batch()};
+    if (bad.size == 0 || finite(bad)) return;
+    while (bad.size > 1) {
+      const Shard first = {bad.first, bad.size / 2};
+      bad = finite(first) ? Shard{bad.first + first.size, bad.size - first.size} : first;
+    }
+    const LossStats found = losses(r, bad);
+    result_ = NonfiniteTensor{static_cast<int>(r), "the loss",
+                              concat("[sample ", replica.first() + bad.first,
+                                     found.bad_labels > 0 ? ", whose label is out of range]" : "]"),
+                              bad.first, static_cast<float>(found.loss)};
+  }
+
   std::span<Replica> replicas_;
   const World* world_;
   std::vector<Buffer<unsigned long long>> found_;
@@ -128,7 +157,10 @@ void put_back(Replica& replica, const std::vector<float>& states) {
   RONDO_CUDA_THROW(cudaStreamSynchronize(replica.stream()));
 }
 
-std::string name_of(const Graph::Node& node) { return concat(node.name, " (", node.op->description(), ")"); }
+std::string name_of(const Graph::Node& node) {
+  if (node.name.empty()) return node.op->description();  // the whole network
+  return concat(node.name, " (", node.op->description(), ")");
+}
 
 }  // namespace
 
@@ -137,7 +169,7 @@ std::string NonfiniteTensor::text() const {
 }
 
 std::optional<NonfiniteTensor> first_nonfinite_in_forward(std::span<Replica> replicas, const Pass& pass,
-                                                    const World* world) {
+                                                          const World* world) {
   const Graph& graph = replicas[0].graph();
   Search search(replicas, world);
   for (const Parameter& p : graph.parameters())
@@ -160,7 +192,7 @@ std::optional<NonfiniteTensor> first_nonfinite_in_forward(std::span<Replica> rep
 }
 
 std::optional<NonfiniteTensor> first_nonfinite_in_backward(std::span<Replica> replicas, const Pass& pass,
-                                                     const World* world) {
+                                                           const World* world) {
   const Graph& graph = replicas[0].graph();
   Search search(replicas, world);
   search.check("the gradient of the network's output",
@@ -182,6 +214,14 @@ std::optional<NonfiniteTensor> first_nonfinite_in_backward(std::span<Replica> re
                    [&](Replica& replica) { return replica.added_to_by(index, i); });
     }
   });
+  return search.result();
+}
+
+std::optional<NonfiniteTensor> first_nonfinite_loss(
+    std::span<Replica> replicas, const std::function<LossStats(size_t replica, Shard samples)>& losses,
+    const World* world) {
+  Search search(replicas, world);
+  search.check_losses(losses);
   return search.result();
 }
 

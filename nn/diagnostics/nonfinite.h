@@ -6,9 +6,12 @@
 //   3.0.body.1 (batch norm, ReLU): output [image 3, row 0, column 5, channel 12] is nan
 #pragma once
 
+#include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/nn/graph/replica.h>
+#include <rondo/nn/train/shard.h>
 #include <rondo/nn/train/world.h>
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,11 +37,17 @@ struct NonfiniteTensor {
 // With several processes, all must call this together. The replicas of all processes are checked, and all get
 // the same result.
 std::optional<NonfiniteTensor> first_nonfinite_in_forward(std::span<Replica> replicas, const Pass& pass,
-                                                    const World* world = nullptr);
+                                                          const World* world = nullptr);
 
 // Checks what backward() reads and writes: the gradient of the output, then, from the last operation to the
 // first, the gradients of its parameters and inputs. Call after forward(), with the output's gradient set.
 std::optional<NonfiniteTensor> first_nonfinite_in_backward(std::span<Replica> replicas, const Pass& pass,
-                                                     const World* world = nullptr);
+                                                           const World* world = nullptr);
+
+// Checks the loss of each sample, by losses(r, samples): the sum over some samples of replica r's batch. Call
+// after forward().
+std::optional<NonfiniteTensor> first_nonfinite_loss(
+    std::span<Replica> replicas, const std::function<LossStats(size_t replica, Shard samples)>& losses,
+    const World* world = nullptr);
 
 }  // namespace rondo::nn

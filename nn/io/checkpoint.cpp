@@ -240,7 +240,7 @@ TrainingState load_checkpoint(const std::string& path, DataParallel& model, Opti
     // All checks have passed. From here on the model changes.
     model.streams().synchronize();
     upload(tensors, contents);
-    clear_nonfinite_gradient(model);
+    clear_nonfinite_value(model);
     optimizer.set_learning_rate(rate);
     return state;
   });
@@ -269,7 +269,7 @@ void load_parameters(const std::string& path, DataParallel& model) {
     const std::vector<const StoredTensor*> contents = matching(file, tensors, besides);
     model.streams().synchronize();
     upload(tensors, contents);
-    clear_nonfinite_gradient(model);
+    clear_nonfinite_value(model);
   });
 }
 

@@ -70,9 +70,9 @@ LossStats DataParallel::evaluate(const DeviceImages& images) { return nn::evalua
 
 void DataParallel::throw_if_failed() {
   throw_if_error(steps_.failure());
-  if (const std::string parameter = nonfinite_gradient(*this); !parameter.empty())
-    throw Error(bad_argument("DataParallel: the gradient of '", parameter,
-                             "' was not finite in a step; the parameters have not changed since"));
+  if (const std::string value = nonfinite_value(*this); !value.empty())
+    throw Error(bad_argument("DataParallel: ", value,
+                             " was not finite in a step; the parameters have not changed since"));
 }
 
 }  // namespace rondo::nn

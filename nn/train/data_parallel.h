@@ -55,8 +55,8 @@ class DataParallel {
   LossStats evaluate(std::span<const float> x, std::span<const int32_t> labels);
   LossStats evaluate(const DeviceImages& images);
 
-  // Throws rondo::Error if a step failed, a device failed, or a gradient was not finite. Blocks
-  // until the enqueued steps are done.
+  // Throws rondo::Error if a step failed, a device failed, or, with keep_finite, a loss or a
+  // gradient was not finite. Blocks until the enqueued steps are done.
   void throw_if_failed();
 
   int devices() const { return group_->size(); }  // of this process

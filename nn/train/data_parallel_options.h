@@ -44,8 +44,9 @@ struct DataParallelOptions {
   int64_t micro_batches = 1;
   int64_t checkpoint_layers = 0;  // activation checkpointing: PlanOptions (graph/memory_plan.h)
   BatchPlacement placement = BatchPlacement::sharded;
-  // A step whose gradients hold a NaN or an infinity changes nothing, and neither does any step after it, so
-  // that find_nonfinite_tensor() can search for the cause. Reads the gradients once more in each step.
+  // A step with a loss or a gradient that is NaN or infinite, on any replica, changes no parameter, and
+  // neither does any step after it, so that find_nonfinite_tensor() can search for the cause. Reads the
+  // gradients once more in each step.
   bool keep_finite = false;
   // Processes that train together, each with the same number of devices; null: this process alone. All
   // processes make the same calls with the same values and the same batches. Must outlive the model.

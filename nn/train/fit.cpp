@@ -1,10 +1,12 @@
+#include <rondo/kernels/reduce/first_nonfinite.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/train/fit.h>
 
 #include <rondo/nn/data/device_images.h>
+#include <rondo/nn/data/labels.h>
 #include <rondo/nn/diagnostics/loss_probe.h>
-#include <rondo/nn/io/parse.h>
 #include <rondo/nn/diagnostics/replica_check.h>
+#include <rondo/nn/io/parse.h>
 
 #include <algorithm>
 #include <chrono>
@@ -30,6 +32,16 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+void check_data(const DataParallel& model, const FashionMnist& data) {
+  const Shape& input = model.graph().input().shape;
+  if (input.size() != FashionMnist::kImageBytes)
+    refuse("the network's input is ", text(input), ", must be 28 x 28 x 1, an image of Fashion-MNIST; ",
+           "DataParallel::train_step() trains on other data");
+  const int64_t outputs = model.graph().output().shape.size();
+  check_labels("fit: the training images", std::span<const uint8_t>(data.train_labels), outputs);
+  check_labels("fit: the test images", std::span<const uint8_t>(data.test_labels), outputs);
+}
+
 std::optional<ReplicaCheck> check_of(DataParallel& model, bool verify) {
   if (!verify) return std::nullopt;
   std::vector<VectorView<const float>> parameters;
@@ -52,7 +64,8 @@ class Run {
         test_(model, data.test_images, data.test_labels),
         batches_(model, train_, model.options().batch, options.seed),
         run_{batches_.steps(), batches_.steps() * options.epochs},
-        probe_(model.streams().device(0), model.streams().stream(0), model.group().loss_stats(), kStepsAhead),
+        probe_(model.streams().device(0), model.streams().stream(0), model.group().loss_stats(),
+               model.replicas()[0].found_inf(), kStepsAhead),
         check_(check_of(model, options.verify)) {
     options.learning_rate.check(run_);
     check_from();
@@ -70,7 +83,6 @@ class Run {
       while (!batches_.done() && result_.end == FitResult::End::done) step();
       while (probe_.in_flight()) follow();
       agree_on_end();
-      if (result_.end != FitResult::End::diverged) check_gradients();
       if (result_.end == FitResult::End::diverged) {
         repeat_bad_step();
       } else if (result_.end == FitResult::End::done || batches_.done()) {
@@ -149,15 +161,18 @@ class Run {
 
   // Waits for the oldest step whose progress has not been read, and reads it.
   void follow() {
-    const LossStats seen = probe_.wait_for_oldest();
+    const auto [seen, found_inf] = probe_.wait_for_oldest();
     ++seen_;
     const double loss = seen.loss / static_cast<double>(seen.rows);
     const int64_t rows = std::min(seen.rows * world_.process_count(), train_.size());
     observer_.on_progress({epoch_, rows, train_.size(), loss, seconds_since(begin_)});
+    // With keep_finite, what stopped the updates, of which the loss is a part.
+    const bool finite = model_.options().keep_finite ? found_inf == kAllFinite : std::isfinite(loss);
     // Another process may have reported an earlier bad step.
-    if (std::isfinite(loss) || (result_.end == FitResult::End::diverged && bad_step_ < seen_)) return;
+    if (finite || (result_.end == FitResult::End::diverged && bad_step_ < seen_)) return;
     result_.end = FitResult::End::diverged;
     bad_step_ = seen_ - 1;
+    bad_loss_ = !std::isfinite(loss);
   }
 
   void finish_epoch() {
@@ -186,23 +201,20 @@ class Run {
       save_checkpoint(options_.checkpoint, model_, optimizer_, result_.state);
   }
 
-  // A gradient can be non-finite while the loss is finite. From that step on, updates were skipped.
-  void check_gradients() {
-    const std::string parameter = nonfinite_gradient(model_);
-    if (parameter.empty()) return;
-    result_.end = FitResult::End::diverged;
-    result_.nonfinite_tensor =
-        concat(parameter, ": gradient, in one of the last ", seen_ - first_step_, " steps");
-  }
-
-  // Repeats the first step with a non-finite loss.
+  // Repeats the first step with a non-finite loss or gradient.
   void repeat_bad_step() {
-    if (!result_.nonfinite_tensor.empty()) return;
     const int64_t steps_ago = batches_.step() - bad_step_;
     batches_.begin_epoch(epoch_, bad_step_);
     move_to(epoch_, bad_step_);
     if (const std::optional<NonfiniteTensor> bad = nn::find_nonfinite_tensor(model_, batches_, steps_ago))
       result_.nonfinite_tensor = bad->text();
+    result_.reason =
+        concat(bad_loss_            ? "the loss"
+               : world_.processes() ? "a loss or a gradient"
+                                    : "a gradient",
+               " of epoch ", epoch_, ", step ", bad_step_ + 1, " is not finite: ",
+               result_.nonfinite_tensor.empty() ? "no tensor with a value that is not finite was found"
+                                                : result_.nonfinite_tensor);
   }
 
   DataParallel& model_;
@@ -217,7 +229,8 @@ class Run {
   LossProbe probe_;
   std::optional<ReplicaCheck> check_;
   int64_t epoch_ = 0, first_step_ = 0;
-  int64_t seen_ = 0, bad_step_ = 0;  // steps with known loss; the first with a bad one
+  int64_t seen_ = 0, bad_step_ = 0;  // steps whose end is known; the first that is not finite
+  bool bad_loss_ = false;            // its loss is not finite in this process
   std::chrono::steady_clock::time_point begin_;
   FitResult result_;
 };
@@ -229,6 +242,8 @@ FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& dat
   constexpr int64_t kMostEpochs = int64_t{1} << 31;  // the total number of steps fits in 63 bits
   if (options.epochs < 1 || options.epochs > kMostEpochs)
     refuse("there are ", options.epochs, " epochs, must be 1 to ", kMostEpochs);
+  check_data(model, data);
+  model.throw_if_failed();
   model.take_loss_stats();  // resets the statistics
   return Run(model, optimizer, data, options, observer, trace)();
 }

@@ -1,4 +1,5 @@
-// fit: trains a model on images for a number of epochs. For another training loop, start from fit.cpp.
+// fit: trains a model on Fashion-MNIST, or on other images of 28 x 28 bytes in ten classes, for a number of
+// epochs. For another training loop, start from fit.cpp.
 //
 //   nn::DataParallel model(nn::resnet18(), {28, 28, 1}, {.devices = {0, 1}, .batch = 512});
 //   nn::Sgd sgd(model);
@@ -7,10 +8,10 @@
 #pragma once
 
 #include <rondo/kernels/runtime/trace.h>
-#include <rondo/nn/io/checkpoint.h>
-#include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/data/fashion_mnist.h>
+#include <rondo/nn/io/checkpoint.h>
 #include <rondo/nn/optim/learning_rate.h>
+#include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/train/training_report.h>
 
 #include <cstdint>
@@ -48,17 +49,20 @@ struct FitResult {
   std::vector<EpochReport> epochs;  // completed epochs
   int64_t verified_steps = 0;       // with FitOptions::verify: number of steps whose replicas were compared
   TrainingState state;              // where to resume
+  std::string reason;               // diverged: the step, and what was not finite in it
   std::string nonfinite_tensor;     // diverged: the first non-finite tensor, if it was found
   int64_t differing_values = 0;     // with FitOptions::verify: values that differed in any bit
 };
 
 // Trains with batches of the model's size; the last batch of an epoch has the remaining samples. When
-// resuming in the middle of an epoch, the report of this epoch covers only the remaining steps. If the loss
-// diverges, a model with keep_finite ends with the parameters from before the first non-finite loss. If
+// resuming in the middle of an epoch, the report of this epoch covers only the remaining steps. The training
+// ends with a step whose loss is not finite; a model with keep_finite ends with a step whose loss or gradients
+// are not finite on any replica, and keeps the parameters from before it. If
 // `trace` is not null, the first steps are recorded into it. With several processes
 // (DataParallelOptions::processes), all must call fit() with the same values. Process 0 writes the
 // checkpoint. FitObserver::stop() may return true in any process; all end after that step. Throws
-// rondo::Error.
+// rondo::Error: bad_argument for a network whose input has another size, for labels beyond its outputs, and
+// for a model with keep_finite that a step before has stopped; out_of_resources.
 FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
               FitObserver& observer, Trace* trace = nullptr);
 FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options);

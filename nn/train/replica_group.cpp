@@ -1,9 +1,11 @@
+#include <rondo/kernels/loss/nonfinite_loss.h>
 #include <rondo/kernels/loss/squared_error.h>
 #include <rondo/kernels/reduce/first_nonfinite.h>
 #include <rondo/nn/train/replica_group.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace rondo::nn {
 
@@ -66,9 +68,9 @@ ReplicaGroup::ReplicaGroup(const AnyModule& network, Shape input, DataParallelOp
   replicas_.reserve(options_.devices.size());
   for (int rank = 0; rank < streams_.size(); ++rank) {
     const DeviceScope scope(streams_.device(rank));
+    uploads_.emplace_back(streams_.device(rank), streams_.stream(rank));
     throw_if_error(check_math("DataParallel", options_.math));
     throw_if_error(check_factor_type("DataParallel", options_.activations));
-    uploads_.emplace_back(streams_.device(rank), streams_.stream(rank));
     Replica& replica =
         replicas_.emplace_back(graph_, streams_.device(rank), streams_.stream(rank), plan, samples);
     losses_.push_back({Buffer<int32_t>(samples), Buffer<float>(samples * outputs), Buffer<LossStats>(1),
@@ -136,21 +138,40 @@ Pass ReplicaGroup::training_pass(int64_t batch, int64_t index) {
       .whole_batch = samples};
 }
 
+void ReplicaGroup::enqueue_loss(Loss loss, size_t rank, Shard samples, bool with_gradient) {
+  Replica& replica = replicas_[rank];
+  LossMemory& memory = losses_[rank];
+  const auto part = [&](auto all) {
+    all.data += samples.first * all.stride;
+    all.rows = samples.size;
+    return all;
+  };
+  const MatrixView<float> gradient =
+      with_gradient ? part(replica.output_gradient().samples()) : MatrixView<float>();
+  const MatrixView<const float> outputs = part(ConstTensor(replica.output()).samples());
+  const LossTarget all = target(rank, replica.batch());
+  LossStats* const stats = memory.stats.data();
+  const Workspace workspace = {memory.workspace.data(), memory.workspace.bytes()};
+  throw_if_error(
+      loss == Loss::cross_entropy
+          ? softmax_cross_entropy(gradient, stats, outputs, {all.labels.data + samples.first, samples.size},
+                                  1.0f, workspace, replica.stream())
+          : squared_error(gradient, stats, outputs, part(all.values), 1.0f, workspace, replica.stream()));
+}
+
 void ReplicaGroup::enqueue_loss(Loss loss, bool with_gradient) {
   on_each([&](Replica& replica, size_t rank) {
-    LossMemory& memory = losses_[rank];
-    const MatrixView<float> gradient =
-        with_gradient ? replica.output_gradient().samples() : MatrixView<float>();
-    const MatrixView<const float> outputs = ConstTensor(replica.output()).samples();
-    const LossTarget wanted = target(rank, replica.batch());
-    LossStats* const stats = memory.stats.data();
-    const Workspace workspace = {memory.workspace.data(), memory.workspace.bytes()};
-    throw_if_error(
-        loss == Loss::cross_entropy
-            ? softmax_cross_entropy(gradient, stats, outputs, wanted.labels, 1.0f, workspace,
-                                    replica.stream())
-            : squared_error(gradient, stats, outputs, wanted.values, 1.0f, workspace, replica.stream()));
+    enqueue_loss(loss, rank, {0, replica.batch()}, with_gradient);
   });
+}
+
+LossStats ReplicaGroup::losses(Loss loss, size_t rank, Shard samples) {
+  const DeviceScope scope(replicas_[rank].device());
+  RONDO_CUDA_THROW(cudaStreamSynchronize(replicas_[rank].stream()));
+  losses_[rank].stats.fill_bytes(0);
+  enqueue_loss(loss, rank, samples, false);
+  RONDO_CUDA_THROW(cudaStreamSynchronize(replicas_[rank].stream()));
+  return losses_[rank].stats.download()[0];
 }
 
 LossStats ReplicaGroup::take_loss_stats() {
@@ -179,6 +200,21 @@ std::vector<const LossStats*> ReplicaGroup::loss_stats() const {
   return stats;
 }
 
+bool ReplicaGroup::losses_are_finite() {
+  streams_.synchronize();
+  bool finite = true;
+  on_each([&](Replica&, size_t rank) {
+    finite = finite && std::isfinite(losses_[rank].stats.download()[0].loss);
+  });
+  return finite;
+}
+
+void ReplicaGroup::enqueue_loss_check(size_t rank) {
+  if (found_inf_.empty()) return;
+  throw_if_error(mark_nonfinite_loss(replicas_[rank].gradients().data, losses_[rank].stats.data(),
+                                     replicas_[rank].stream()));
+}
+
 void ReplicaGroup::enqueue_nonfinite_check(size_t rank) {
   if (found_inf_.empty()) return;
   throw_if_error(first_nonfinite({found_inf_[rank].data(), 1}, replicas_[rank].gradients(), true,
@@ -197,7 +233,10 @@ unsigned long long ReplicaGroup::found_inf() {
 void ReplicaGroup::clear_found_inf() {
   streams_.synchronize();
   on_each([&](Replica&, size_t rank) {
-    if (rank < found_inf_.size()) found_inf_[rank].fill_bytes(0xff);
+    if (rank >= found_inf_.size()) return;
+    found_inf_[rank].fill_bytes(0xff);
+    Buffer<LossStats>& stats = losses_[rank].stats;  // with them, the next step would stop again
+    if (!std::isfinite(stats.download()[0].loss)) stats.fill_bytes(0);
   });
 }
 

@@ -56,6 +56,9 @@ class ReplicaGroup {
   // Adds each replica's losses, over the samples that it holds, to its loss statistics; with_gradient: also
   // writes the gradient of the replica's output.
   void enqueue_loss(Loss loss, bool with_gradient);
+  // The losses of some samples of replica `rank`'s batch, after forward() and before enqueue_loss(), which may
+  // overwrite the output. Resets the replica's loss statistics. Waits.
+  LossStats losses(Loss loss, size_t rank, Shard samples);
   // Returns the statistics over all ranks since the last call, and resets them. Waits.
   LossStats take_loss_stats();
   // Returns the statistics of each replica of this process, and resets them. Waits.
@@ -69,8 +72,13 @@ class ReplicaGroup {
   // With keep_finite: the smallest index in the gradient arena where any replica of this process had a NaN or
   // an infinity; kAllFinite if there was none. Waits.
   unsigned long long found_inf();
-  // Enqueues the check of a replica's gradients. Without keep_finite it does nothing.
+  // Whether all losses of this process's replicas since the last take_loss_stats() are finite. Waits.
+  bool losses_are_finite();
+  // Both are enqueued in each step with keep_finite, and do nothing without it. A loss that is not finite
+  // makes the first gradient NaN, before the all-reduce; the check of the gradients then stops all replicas.
+  void enqueue_loss_check(size_t rank);
   void enqueue_nonfinite_check(size_t rank);
+  // Forgets what was not finite, losses included.
   void clear_found_inf();
 
  private:
@@ -82,6 +90,7 @@ class ReplicaGroup {
     Buffer<std::byte> workspace;
   };
 
+  void enqueue_loss(Loss loss, size_t rank, Shard samples, bool with_gradient);
   bool sharded() const { return options_.placement == BatchPlacement::sharded; }
   void copy_initial_values();
 
@@ -89,6 +98,7 @@ class ReplicaGroup {
   DataParallelOptions options_;
   World world_;
   StreamGroup streams_;
+  std::vector<HostUploads> uploads_;
   int64_t samples_per_replica_;
   std::vector<Replica> replicas_;
   std::vector<LossMemory> losses_;
@@ -98,7 +108,6 @@ class ReplicaGroup {
 
 template <class Work>
 void ReplicaGroup::on_each(Work work) {
-  std::vector<HostUploads> uploads_;
   for (size_t rank = 0; rank < replicas_.size(); ++rank) {
     const DeviceScope scope(replicas_[rank].device());
     work(replicas_[rank], rank);

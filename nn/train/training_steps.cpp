@@ -150,7 +150,8 @@ void TrainingSteps::widen(VectorView<float> gradients, size_t rank) {
 }
 
 // Called during backward of the last micro-batch. Adds the earlier micro-batches to a bucket, then
-// all-reduces it over the replicas, on the streams of exchange_.
+// all-reduces it over the replicas, on the streams of exchange_. The bucket with the first gradient also
+// tells the other replicas of a loss that is not finite.
 void TrainingSteps::reduce(const GradientBucket& bucket) {
   const auto gradients = [&](Replica& replica) {
     return VectorView<float>{replica.gradients().data + bucket.begin, bucket.size};
@@ -161,6 +162,7 @@ void TrainingSteps::reduce(const GradientBucket& bucket) {
     if (options_.micro_batches > 1)
       throw_if_error(
           add(part, {accumulated_[rank].data() + bucket.begin, bucket.size}, part, false, replica.stream()));
+    if (bucket.begin == 0) group_.enqueue_loss_check(rank);
     if (!gradient_communicator_) return;
     const cudaStream_t exchange = exchange_.stream(static_cast<int>(rank));
     RONDO_CUDA_THROW(cudaEventRecord(ready_[rank], replica.stream()));

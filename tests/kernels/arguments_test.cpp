@@ -14,6 +14,7 @@
 #include <rondo/kernels/data/columns.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/kernels/loss/nonfinite_loss.h>
 #include <rondo/kernels/loss/squared_error.h>
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/optimizer/adam.h>
@@ -520,6 +521,11 @@ std::vector<Operation> data_operations() {
        [](Arguments& a, cudaStream_t stream) {
          const auto order = a.output("order", VectorView<int32_t>{nullptr, a.size("size", 9)});
          return shuffle(order, 1, a.input_value<int64_t>("epoch"), stream);
+       }},
+      {"mark_nonfinite_loss",
+       [](Arguments& a, cudaStream_t stream) {
+         return mark_nonfinite_loss(a.output_value<float>("gradient"), a.input_value<LossStats>("loss_stats"),
+                                    stream);
        }},
       {"advance", [](Arguments& a,
                      cudaStream_t stream) { return advance(a.output_value<int64_t>("counter"), 1, stream); }},

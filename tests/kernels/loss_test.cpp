@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/kernels/loss/nonfinite_loss.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
@@ -289,10 +290,25 @@ TEST(CrossEntropy, WithoutAGradientTheLossStatsAreTheSame) {
 TEST(CrossEntropy, NoRowsChangeNothing) {
   const Stream stream;
   GuardedBuffer<LossStats> loss_stats(std::vector<LossStats>{{1, 2, 3, 4}});
-  ASSERT_TRUE(ok(softmax_cross_entropy({}, loss_stats.data(), MatrixView<const float>{nullptr, 0, 10, 10},
-                                       {}, 1, {}, stream)));
+  ASSERT_TRUE(ok(softmax_cross_entropy({}, loss_stats.data(), MatrixView<const float>{nullptr, 0, 10, 10}, {},
+                                       1, {}, stream)));
   EXPECT_EQ(loss_stats.download()[0].loss, 1);
   EXPECT_EQ(loss_stats.download()[0].rows, 3);
+}
+
+// Changes one gradient, and only where the sum of the losses is not finite.
+TEST(NonfiniteLoss, MarksTheGradient) {
+  const Stream stream;
+  constexpr double kLargest = std::numeric_limits<double>::max(),
+                   kInfinite = std::numeric_limits<double>::infinity();
+  for (const double loss : {0.0, 1e39, kLargest, -kLargest, kInfinite, -kInfinite, std::nan("")}) {
+    GuardedBuffer<float> gradient(std::vector<float>{3});
+    const GuardedBuffer<LossStats> stats(std::vector<LossStats>{{loss, 0, 1, 0}});
+    ASSERT_TRUE(ok(mark_nonfinite_loss(gradient.data(), stats.data(), stream)));
+    stream.synchronize();
+    const float after = gradient.download()[0];
+    EXPECT_TRUE(std::isfinite(loss) ? after == 3 : std::isnan(after)) << loss << " gives " << after;
+  }
 }
 
 TEST(CrossEntropy, BadArguments) {

@@ -16,16 +16,19 @@ LossStats loss_stats(double loss, int64_t rows) {
 TEST(LossProbe, AddsTheRanksAndKeepsTheOrderOfItsCopies) {
   Stream stream;
   Buffer<LossStats> first(1), second(1);
-  LossProbe probe(0, stream, {first.data(), second.data()}, 4);
+  Buffer<unsigned long long> found(1);
+  LossProbe probe(0, stream, {first.data(), second.data()}, found.data(), 4);
   EXPECT_FALSE(probe.in_flight());
   for (int i = 1; i <= 3; ++i) {
     first.upload(std::vector<LossStats>{loss_stats(i, 10 * i)});
     second.upload(std::vector<LossStats>{loss_stats(0.5, 1)});
+    found.upload(std::vector<unsigned long long>{static_cast<unsigned long long>(100 * i)});
     ASSERT_TRUE(probe.enqueue_copy());
     stream.synchronize();
   }
   for (int i = 1; i <= 3; ++i) {
-    const LossStats seen = probe.wait_for_oldest();
+    const auto [seen, found_inf] = probe.wait_for_oldest();
+    EXPECT_EQ(found_inf, 100 * i);
     EXPECT_EQ(seen.loss, i + 0.5);
     EXPECT_EQ(seen.rows, 10 * i + 1);
     EXPECT_EQ(seen.correct, 5 * i);
@@ -36,12 +39,14 @@ TEST(LossProbe, AddsTheRanksAndKeepsTheOrderOfItsCopies) {
 TEST(LossProbe, RefusesACopyBeyondItsCapacityAndLosesNone) {
   Stream stream;
   Buffer<LossStats> only(std::vector<LossStats>{loss_stats(7, 3)});
-  LossProbe probe(0, stream, {only.data()}, 2);
+  LossProbe probe(0, stream, {only.data()}, nullptr, 2);
   EXPECT_TRUE(probe.enqueue_copy());
   EXPECT_TRUE(probe.enqueue_copy());
   EXPECT_FALSE(probe.enqueue_copy());
-  EXPECT_EQ(probe.wait_for_oldest().loss, 7);
-  EXPECT_EQ(probe.wait_for_oldest().loss, 7);
+  EXPECT_EQ(probe.wait_for_oldest().losses.loss, 7);
+  const LossProbe::Copy last = probe.wait_for_oldest();
+  EXPECT_EQ(last.losses.loss, 7);
+  EXPECT_EQ(last.found_inf, kAllFinite);
   EXPECT_FALSE(probe.in_flight());
   EXPECT_TRUE(probe.enqueue_copy());
 }

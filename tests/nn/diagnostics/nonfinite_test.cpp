@@ -246,6 +246,35 @@ TEST(FirstNonfinite, DropsWhatTheStepDropped) {
     }
 }
 
+// The search among the losses names the sample and the reason. Each replica has one bad label or none.
+TEST(FirstNonfinite, FindsALoss) {
+  for (const int64_t micro_batches : {1, 2})
+    for (const int bad : {-1, 0, 4, 8}) {
+      SCOPED_TRACE(concat(micro_batches, " micro-batches, sample ", bad));
+      DataParallel model(
+          Linear(3), {1, 1, 2},
+          {.devices = spread(2), .batch = 9, .micro_batches = micro_batches, .keep_finite = true});
+      Sgd sgd(model);
+      std::vector<int32_t> labels(9, 1);
+      if (bad >= 0) labels[static_cast<size_t>(bad)] = 3;
+      test::FixedBatch source(model, normal_values(9 * 2, 1), labels);
+      for (int step = 0; step < 3; ++step) model.train_step(source, sgd);
+      const std::optional<NonfiniteTensor> found = find_nonfinite_tensor(model, source, 0);
+      EXPECT_EQ(nonfinite_value(model), bad < 0 ? "" : "the loss");
+      EXPECT_EQ(found ? found->text() : "",
+                bad < 0
+                    ? ""
+                    : concat(bad < 4 ? "" : "replica 1: ", "the loss [sample ", bad,
+                             ", whose label is out of range] is ", std::numeric_limits<float>::quiet_NaN()));
+      EXPECT_EQ(model.take_loss_stats().bad_labels, bad < 0 ? 0 : 3) << "the search changes no statistics";
+      model.train_step(source, sgd);
+      clear_nonfinite_value(model);
+      test::FixedBatch good(model, normal_values(9 * 2, 1), std::vector<int32_t>(9, 1));
+      model.train_step(good, sgd);
+      EXPECT_EQ(nonfinite_value(model), "") << "the statistics of an earlier step stop this one";
+    }
+}
+
 // The search does not train: running statistics are restored.
 TEST(FirstNonfinite, PutsStatesBack) {
   ModelFixture fixture = fixture_of(small_residual_network(), 2);

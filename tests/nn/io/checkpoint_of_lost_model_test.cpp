@@ -60,10 +60,10 @@ class LostModel : public testing::Test {
   std::pair<std::string, std::string> before_;
 };
 
-TEST_F(LostModel, AGradientThatIsNotFinite) {
+TEST_F(LostModel, ALossThatIsNotFinite) {
   step(std::numeric_limits<float>::infinity());
-  expect_not_saved(StatusCode::bad_argument, "the gradient of '0.weight' was not finite");
-  clear_nonfinite_gradient(*model_);
+  expect_not_saved(StatusCode::bad_argument, "the loss was not finite");
+  clear_nonfinite_value(*model_);
   save_parameters(parameters_, *model_);
 }
 

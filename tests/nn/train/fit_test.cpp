@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <rondo/nn/diagnostics/model_checks.h>
-#include <rondo/nn/train/fit.h>
 #include <rondo/nn/models/models.h>
+#include <rondo/nn/train/fit.h>
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/rondo/support/files.h>
@@ -203,6 +203,89 @@ TEST(Fit, NamesTheFirstTensorThatIsNotFinite) {
   }
 }
 
+// Sets each value of a parameter on all replicas.
+void set_parameter(DataParallel& model, size_t parameter, std::span<const float> values) {
+  model.streams().synchronize();
+  for (Replica& replica : model.replicas()) {
+    const DeviceScope scope(replica.device());
+    RONDO_CUDA_THROW(cudaMemcpy(replica.parameter(replica.graph().parameters()[parameter]), values.data(),
+                                values.size_bytes(), cudaMemcpyHostToDevice));
+    RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));
+  }
+}
+
+// Logits so far apart that the loss of label 9 is infinite. The softmax is 1 and 0, so all gradients are
+// finite. The step with the only sample of this label changes nothing on any replica, nor does a later one.
+TEST(Fit, KeepsTheParametersWhereOnlyALossIsInfinite) {
+  struct Case {
+    int ranks;
+    int64_t micro_batches;
+    DType reduce;
+    bool overflow;  // in the forward pass: then the first tensor is the output, not the loss
+  };
+  FashionMnist data = test::small_data(160, 10);
+  for (uint8_t& label : data.train_labels) label = static_cast<uint8_t>(1 + label % 8);
+  data.train_labels[33] = 9;
+  for (const Case& c : {Case{1, 1, DType::float32, false}, Case{3, 1, DType::float32, false},
+                        Case{3, 2, DType::bfloat16, false}, Case{3, 1, DType::float32, true}}) {
+    SCOPED_TRACE(
+        concat(c.ranks, " ranks, ", c.micro_batches, " micro-batches", c.overflow ? ", overflow" : ""));
+    DataParallelOptions model_options = options_for(c.ranks);
+    model_options.micro_batches = c.micro_batches;
+    model_options.reduce_dtype = c.reduce;
+    model_options.keep_finite = true;
+    const auto start = [&](DataParallel& model) {
+      std::vector<float> bias(10), weights(10 * 784);
+      bias[0] = 3e38f;
+      bias[9] = -3e38f;
+      for (size_t i = 0; c.overflow && i < weights.size(); i += 10) weights[i + 9] = -3e38f;
+      set_parameter(model, 0, weights);
+      set_parameter(model, 1, bias);
+    };
+    DataParallel model(Linear(10), kInput, model_options), straight(Linear(10), kInput, model_options);
+    Sgd sgd(model), straight_sgd(straight);
+    start(model);
+    start(straight);
+    FitOptions options = three_epochs();
+    const FitResult result = fit(model, sgd, data, options);
+    ASSERT_EQ(result.end, FitResult::End::diverged);
+    ASSERT_EQ(result.state.epoch, 1);
+    ASSERT_GT(result.state.step, 0) << "a seed with which it is the first step shows nothing";
+    EXPECT_EQ(result.reason, concat("the loss of epoch 1, step ", result.state.step + 1,
+                                    " is not finite: ", result.nonfinite_tensor));
+    EXPECT_TRUE(std::regex_match(result.nonfinite_tensor,
+                                 std::regex(c.overflow ? "linear 10: output .sample 0, element 9. is -inf"
+                                                       : "(replica [12]: )?the loss .sample [0-9]+. is inf")))
+        << result.nonfinite_tensor;
+    EXPECT_EQ(nonfinite_value(model), "the loss");
+    EXPECT_EQ(test::error_of([&] { fit(model, sgd, data, options); }),
+              "DataParallel: the loss was not finite in a step; the parameters have not changed since");
+
+    StopAfter stop(result.state.step);
+    ASSERT_EQ(fit(straight, straight_sgd, data, options, stop).end, FitResult::End::stopped);
+    EXPECT_TRUE(all_equal_bits(parameters_of(model), parameters_of(straight)));
+    EXPECT_EQ(differing_values(model), 0);
+
+    // The same from a stop in the middle of the epoch: the step is counted from the beginning of the epoch.
+    DataParallel resumed(Linear(10), kInput, model_options);
+    Sgd resumed_sgd(resumed);
+    start(resumed);
+    StopAfter first(1);
+    FitOptions rest = options;
+    rest.from = fit(resumed, resumed_sgd, data, options, first).state;
+    ASSERT_EQ(rest.from.step, 1);
+    const FitResult again = fit(resumed, resumed_sgd, data, rest);
+    EXPECT_EQ(again.reason, result.reason);
+    EXPECT_EQ(again.state, result.state);
+    EXPECT_TRUE(all_equal_bits(parameters_of(resumed), parameters_of(straight)));
+
+    clear_nonfinite_value(model);
+    data.train_labels[33] = 8;
+    EXPECT_EQ(fit(model, sgd, data, options).end, FitResult::End::done);
+    data.train_labels[33] = 9;
+  }
+}
+
 // Weights that overflow in backward but not in forward: the loss stays finite, and no update is made.
 TEST(Fit, AGradientThatIsLostIsSeenWhereTheLossIsNot) {
   const FashionMnist data = test::small_data(64, 10);
@@ -210,27 +293,22 @@ TEST(Fit, AGradientThatIsLostIsSeenWhereTheLossIsNot) {
   model_options.keep_finite = true;
   DataParallel model(Sequential{Linear(8), Linear(8), Linear(10)}, kInput, model_options);
   Sgd sgd(model);
-  model.streams().synchronize();  // the initial parameters are there
-  for (Replica& replica : model.replicas()) {
-    const DeviceScope scope(replica.device());
-    const float scales[] = {1e-35f, 0, 1e22f, 0, 1e22f, 0};
-    for (size_t p = 0; p < std::size(scales); ++p) {
-      const Parameter& parameter = replica.graph().parameters()[p];
-      const std::vector<float> values(static_cast<size_t>(parameter.size), scales[p]);
-      RONDO_CUDA_THROW(cudaMemcpy(replica.parameter(parameter), values.data(), values.size() * sizeof(float),
-                                  cudaMemcpyHostToDevice));
-    }
-  }
+  const float scales[] = {1e-35f, 0, 1e22f, 0, 1e22f, 0};
+  for (size_t p = 0; p < std::size(scales); ++p)
+    set_parameter(model, p,
+                  std::vector<float>(static_cast<size_t>(model.graph().parameters()[p].size), scales[p]));
   const std::vector<float> before = parameters_of(model);
   FitOptions options = three_epochs();
   const FitResult result = fit(model, sgd, data, options);
   EXPECT_EQ(result.end, FitResult::End::diverged);
+  EXPECT_EQ(result.state, (TrainingState{1, 0, 8, 16})) << "not only at the end of the epoch";
+  EXPECT_TRUE(result.reason.starts_with("a gradient of epoch 1, step 1 is not finite: ")) << result.reason;
   EXPECT_NE(result.nonfinite_tensor.find("gradient"), std::string::npos) << result.nonfinite_tensor;
   EXPECT_TRUE(all_equal_bits(parameters_of(model), before));
   // After loading a checkpoint the model trains again.
-  EXPECT_NE(nonfinite_gradient(model), "");
-  clear_nonfinite_gradient(model);
-  EXPECT_EQ(nonfinite_gradient(model), "");
+  EXPECT_TRUE(nonfinite_value(model).starts_with("the gradient of '")) << nonfinite_value(model);
+  clear_nonfinite_value(model);
+  EXPECT_EQ(nonfinite_value(model), "");
 }
 
 TEST(Fit, ALoadedModelTrainsAgain) {
@@ -258,6 +336,24 @@ TEST(Fit, AStopAfterTheLastStepIsTheEnd) {
   const FitResult result = fit(trained.model, *trained.optimizer, data, three_epochs(), stop);
   EXPECT_EQ(result.end, FitResult::End::done);
   EXPECT_EQ(result.epochs.size(), 3u);
+}
+
+TEST(Fit, RefusesOtherDataThanItsOwn) {
+  FashionMnist data = test::small_data(64, 10);
+  DataParallel colours(Sequential{Flatten(), Linear(10)}, {32, 32, 3}), four(Linear(4), kInput);
+  Sgd colours_sgd(colours), four_sgd(four);
+  EXPECT_EQ(test::error_of([&] { fit(colours, colours_sgd, data, {}); }),
+            "fit: the network's input is 32 x 32 x 3, must be 28 x 28 x 1, an image of Fashion-MNIST; "
+            "DataParallel::train_step() trains on other data");
+  data.train_labels.assign(64, 3);
+  data.test_labels.assign(10, 3);
+  data.test_labels[5] = 4;
+  EXPECT_EQ(test::error_of([&] { fit(four, four_sgd, data, {}); }),
+            "fit: the test images: the label of sample 5 is 4, must be 0 to 3, for the network's 4 outputs");
+  data.train_labels[0] = 255;
+  EXPECT_EQ(
+      test::error_of([&] { fit(four, four_sgd, data, {}); }),
+      "fit: the training images: the label of sample 0 is 255, must be 0 to 3, for the network's 4 outputs");
 }
 
 TEST(Fit, RefusesWhatDoesNotFit) {

@@ -316,7 +316,7 @@ TEST(ReduceDtype, AGradientThatIsNotFiniteChangesNothing) {
   x[5] = std::numeric_limits<float>::quiet_NaN();
   model.train_step(x, some_labels(12, 4), sgd);
   EXPECT_TRUE(all_equal_bits(parameters_of(model), before));
-  EXPECT_NE(nonfinite_gradient(model), "");
+  EXPECT_NE(nonfinite_value(model), "");
 }
 
 TEST(ReduceDtype, TheLargestBucketIsTheMemory) {

@@ -87,8 +87,8 @@ TEST_F(RoundedParameters, AreWrittenByTheOptimizers) {
     DataParallel model(small_network(), test::kSmallInput, options());
     std::unique_ptr<Optimizer> optimizer;
     if (kind < 2)
-      optimizer = std::make_unique<Sgd>(
-          model, SgdOptions{.learning_rate = kRate, .momentum = kind == 0 ? 0 : 0.9f});
+      optimizer =
+          std::make_unique<Sgd>(model, SgdOptions{.learning_rate = kRate, .momentum = kind == 0 ? 0 : 0.9f});
     else
       optimizer = std::make_unique<Adam>(model);
     train(model, *optimizer, 4);
@@ -97,7 +97,7 @@ TEST_F(RoundedParameters, AreWrittenByTheOptimizers) {
     EXPECT_EQ(casts_in_a_step(model, *optimizer), 6) << optimizer->kind();
     // A step that is skipped.
     train(model, *optimizer, 1, INFINITY);
-    EXPECT_NE(nonfinite_gradient(model), "");
+    EXPECT_NE(nonfinite_value(model), "");
     expect_rounded(model);
   }
 }
@@ -131,9 +131,8 @@ TEST_F(RoundedParameters, FollowOtherChanges) {
     check();
     return after;
   };
-  const auto with_copy = trained([](DataParallel& model) {
-    return std::make_unique<Sgd>(model, SgdOptions{.learning_rate = kRate});
-  });
+  const auto with_copy = trained(
+      [](DataParallel& model) { return std::make_unique<Sgd>(model, SgdOptions{.learning_rate = kRate}); });
   const auto without = trained([](DataParallel& model) { return std::make_unique<OnlyParameters>(model); });
   ASSERT_EQ(with_copy.size(), without.size());
   for (size_t i = 0; i < without.size(); ++i)

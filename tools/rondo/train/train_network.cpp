@@ -316,11 +316,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   }
   out << "\n";
   if (result.end == nn::FitResult::End::diverged)
-    throw TrainingFailed(
-        concat("the loss of epoch ", result.state.epoch, ", step ", result.state.step + 1, " is not finite: ",
-               result.nonfinite_tensor.empty() ? "no tensor with a value that is not finite was found"
-                                               : result.nonfinite_tensor,
-               "; a learning rate below ", plan.rate, " may help"));
+    throw TrainingFailed(concat(result.reason, "; a learning rate below ", plan.rate, " may help"));
   show_graph_refusal(model.graph_refusal(), out, terminal);
   if (plan.fit.verify) show_verification(result.verified_steps, result.differing_values, out, terminal);
   if (files.trace.wanted()) files.trace.write(trace_json(trace->collect(), trace->devices()));
