@@ -73,7 +73,9 @@ class ArenaModel {
   }
 
   std::span<int> cells(int64_t place, const Tensor& tensor, const char* what) {
-    const int64_t floats = batch_ * graph_.values()[static_cast<size_t>(tensor.value)].shape.size();
+    const nn::Graph::ValueInfo& info = graph_.values()[static_cast<size_t>(tensor.value)];
+    const int64_t values = batch_ * info.shape.size();
+    const int64_t floats = info.type == DType::bfloat16 ? values / 2 + values % 2 : values;
     const int64_t begin = place / kCell, size = (floats + kCell - 1) / kCell;
     if (place < 0 || place % kCell != 0 || begin + size > static_cast<int64_t>(cells_.size())) {
       expect(false, concat(what, " is at ", place, ", not in the arena"));

@@ -32,12 +32,14 @@ class NoOp : public Op {
 };
 
 // Random operations with up to three inputs, sometimes the same one twice, sometimes reshaped. The last
-// operation takes all values that are otherwise unused.
-Graph random_graph(uint64_t seed) {
+// operation takes all values that are otherwise unused. With bfloat16, values are of either type.
+Graph random_graph(uint64_t seed, DType activations) {
   Random random(seed);
   const auto shape = [&] { return Shape{1 + random.below(3), 1 + random.below(4), 1 + random.below(20)}; };
   const auto op = [&] { return std::make_unique<NoOp>(Saves{random.below(2) == 0, random.below(2) == 0}); };
-  Graph graph(shape());
+  const bool mixed = activations != DType::float32;
+  const auto type = [&] { return mixed && random.below(4) > 0 ? DType::bfloat16 : DType::float32; };
+  Graph graph(shape(), Math::fp32, activations);
   std::vector<Value> values = {graph.input()}, unused;
   const int64_t nodes = 1 + random.below(25);
   for (int64_t i = 0; i < nodes; ++i) {
@@ -49,16 +51,20 @@ Graph random_graph(uint64_t seed) {
       if (random.below(5) == 0) value = graph.reshape(value, {1, 1, value.shape.size()});
       inputs.push_back(value);
     }
+    const DType wanted = type();
+    for (Value& value : inputs) value = graph.cast(value, wanted);
     values.push_back(graph.add(op(), inputs, shape()));
     unused.push_back(values.back());
   }
+  const DType wanted = type();
+  for (Value& value : unused) value = graph.cast(value, wanted);
   graph.set_output(graph.add(op(), unused, shape()));
   return graph;
 }
 
 TEST(MemoryPlan, WhatIsNeededIsThere) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
-    const Graph graph = random_graph(seed);
+    const Graph graph = random_graph(seed, seed % 2 == 0 ? DType::float32 : DType::bfloat16);
     for (int64_t checkpoint_layers : {0, 1, 2, 3, 7, 100})
       for (bool input_gradient : {false, true}) {
         SCOPED_TRACE(concat("seed ", seed, ", checkpoint_layers ", checkpoint_layers));
@@ -68,6 +74,14 @@ TEST(MemoryPlan, WhatIsNeededIsThere) {
         ASSERT_LE(plan.size, plan.tensors);
       }
   }
+}
+
+// 129 elements of bfloat16 have 64.5 floats: one more than half of a block of memory.
+TEST(MemoryPlan, OddTensorsOfBfloat16Fit) {
+  const Sequential network{Linear(129), ReLU(), Linear(129), Residual(Sequential{Linear(129)}), Linear(129)};
+  const Graph graph = make_graph(network, {1, 1, 129}, Math::fp32, DType::bfloat16);
+  for (const int64_t batch : {1, 2, 3})
+    EXPECT_TRUE(ArenaModel(graph, batch, plan_training(graph, batch)).plays(false)) << batch;
 }
 
 TEST(MemoryPlan, TheModelSeesAWrongPlace) {

@@ -148,6 +148,24 @@ TEST(DataParallel, BucketsCoverTheGradientsOnceFromTheEnd) {
   EXPECT_GT(gradient_buckets(graph, 4 << 20).size(), 5u);
 }
 
+// Each layer has a weight of 64 bytes and a bias of 16.
+TEST(DataParallel, ABucketIsFullWithExactlyItsBytes) {
+  const Graph graph = make_graph(Sequential{Linear(4), Linear(4), Linear(4)}, {1, 1, 4});
+  const auto sizes = [&](int64_t bytes) {
+    std::vector<int64_t> sizes;
+    for (const GradientBucket& bucket : gradient_buckets(graph, bytes)) sizes.push_back(4 * bucket.size);
+    return sizes;
+  };
+  using Bytes = std::vector<int64_t>;
+  EXPECT_EQ(sizes(16), (Bytes{16, 64, 16, 64, 16, 64}));
+  EXPECT_EQ(sizes(17), (Bytes{80, 80, 80}));
+  EXPECT_EQ(sizes(80), (Bytes{80, 80, 80}));
+  EXPECT_EQ(sizes(81), (Bytes{96, 144}));
+  EXPECT_EQ(sizes(144), (Bytes{160, 80}));
+  EXPECT_EQ(sizes(240), (Bytes{240}));
+  EXPECT_EQ(sizes(241), (Bytes{240}));
+}
+
 // Creates its parameters long before it uses them, and in another order.
 class LastFirst : public Module {
  public:
