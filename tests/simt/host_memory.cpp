@@ -1,9 +1,15 @@
 // Devices, memory and copies.
 #include "host_support.h"
 
+#include <simt/host_register.h>
+
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <thread>
+#include <utility>
 
 namespace simt_test {
 namespace {
@@ -183,8 +189,9 @@ TEST_F(HostMemory, RefusesCopiesOfTheWrongKindOrRange) {
   CUDA_OK(cudaFree(q));
 }
 
-// CUDA copies from a pageable source before the call returns, and from a pinned source when the copy runs.
+// Most GPUs copy from a pageable source before the call returns; all copy from a pinned one when the copy runs.
 TEST_F(HostMemory, PageableSourcesMayBeReusedImmediately) {
+  simt::set_late_copies(false);
   for (const size_t bytes : {size_t{16}, size_t{1} << 20}) {
     simt::set_seed(1);  // nothing runs until it is waited for
     const cudaStream_t stream = make_stream();
@@ -209,6 +216,98 @@ TEST_F(HostMemory, PageableSourcesMayBeReusedImmediately) {
     CUDA_OK(cudaFree(p));
     CUDA_OK(cudaStreamDestroy(stream));
   }
+}
+
+// CUDA promises nothing about pageable memory after an asynchronous copy. With late copies it is accessed when
+// the host waits, small or large, and copies between host memories stay synchronous.
+TEST_F(HostMemory, LateCopiesAccessPageableMemoryWhenTheHostWaits) {
+  simt::set_late_copies(true);
+  for (const size_t bytes : {size_t{16}, size_t{1} << 20}) {
+    const cudaStream_t stream = make_stream();
+    char* p = allocate<char>(bytes);
+    std::vector<char> host(bytes, 1), back(bytes, 9);
+    CUDA_OK(cudaMemcpyAsync(p, host.data(), bytes, cudaMemcpyHostToDevice, stream));
+    CUDA_OK(cudaMemcpyAsync(back.data(), p, bytes, cudaMemcpyDefault, stream));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // idle workers leave it alone
+    host.assign(bytes, 2);
+    EXPECT_EQ(back, std::vector<char>(bytes, 9));
+    CUDA_OK(cudaStreamSynchronize(stream));
+    EXPECT_EQ(read(p + bytes - 1), 2);
+    EXPECT_EQ(back, std::vector<char>(bytes, 2));
+
+    CUDA_OK(cudaMemcpy2DAsync(p, bytes / 2, host.data(), bytes / 2, bytes / 2, 2, cudaMemcpyHostToDevice,
+                              stream));
+    host.assign(bytes, 3);
+    while (cudaStreamQuery(stream) == cudaErrorNotReady) std::this_thread::yield();
+    EXPECT_EQ(read(p + bytes - 1), 3);
+
+    CUDA_OK(cudaMemcpyAsync(back.data(), host.data(), bytes, cudaMemcpyHostToHost, stream));
+    EXPECT_EQ(back, host);
+    CUDA_OK(cudaFree(p));
+    CUDA_OK(cudaStreamDestroy(stream));
+  }
+  simt::set_late_copies(false);
+}
+
+// A host that waits for the result without a call of CUDA gets it, too.
+TEST_F(HostMemory, LateCopiesRunForAnIdleHost) {
+  simt::set_late_copies(true);
+  const cudaStream_t stream = make_stream();
+  int* p = allocate<int>(1);
+  int* pinned = nullptr;
+  CUDA_OK(cudaMallocHost(reinterpret_cast<void**>(&pinned), sizeof(int)));
+  *pinned = 0;
+  const int five = 5;
+  CUDA_OK(cudaMemcpyAsync(p, &five, sizeof(int), cudaMemcpyHostToDevice, stream));
+  CUDA_OK(cudaMemcpyAsync(pinned, p, sizeof(int), cudaMemcpyDeviceToHost, stream));
+  const std::atomic_ref<int> seen(*pinned);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (seen != 5 && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(seen, 5);
+  CUDA_OK(cudaStreamSynchronize(stream));
+  CUDA_OK(cudaFreeHost(pinned));
+  CUDA_OK(cudaFree(p));
+  CUDA_OK(cudaStreamDestroy(stream));
+  simt::set_late_copies(false);
+}
+
+TEST_F(HostMemory, RegisteredMemoryIsPinned) {
+  std::vector<char> host(300, 1);
+  char* const h = host.data() + 100;
+  CUDA_ERROR(cudaHostRegister(nullptr, 100, cudaHostRegisterDefault), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaHostRegister(h, 0, cudaHostRegisterDefault), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaHostRegister(h, 100, 0x100), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaHostUnregister(h), cudaErrorHostMemoryNotRegistered);
+  CUDA_OK(cudaHostRegister(h, 100, cudaHostRegisterPortable | cudaHostRegisterMapped));
+  for (char* inside : {h, h + 99, h - 1})
+    CUDA_ERROR(cudaHostRegister(inside, 2, cudaHostRegisterDefault), cudaErrorHostMemoryAlreadyRegistered);
+  CUDA_ERROR(cudaFreeHost(h), cudaErrorInvalidValue);
+  cudaPointerAttributes attributes;
+  for (const auto& [pointer, type] :
+       {std::pair{h - 1, cudaMemoryTypeUnregistered}, std::pair{h, cudaMemoryTypeHost},
+        std::pair{h + 99, cudaMemoryTypeHost}, std::pair{h + 100, cudaMemoryTypeUnregistered}}) {
+    CUDA_OK(cudaPointerGetAttributes(&attributes, pointer));
+    EXPECT_EQ(attributes.type, type) << pointer - h;
+  }
+
+  simt::set_seed(1);  // nothing runs until it is waited for
+  const cudaStream_t stream = make_stream();
+  char* p = allocate<char>(300);
+  CUDA_OK(cudaMemcpyAsync(p, h, 100, cudaMemcpyHostToDevice, stream));
+  CUDA_OK(cudaMemcpyAsync(p + 100, h + 100, 100, cudaMemcpyHostToDevice, stream));  // pageable
+  host.assign(300, 2);
+  CUDA_OK(cudaStreamSynchronize(stream));
+  EXPECT_EQ(read(p + 99), 2);
+  EXPECT_EQ(read(p + 199), 1);
+  CUDA_ERROR(cudaMemcpy(p, h, 101, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+
+  CUDA_OK(cudaHostUnregister(h));
+  CUDA_ERROR(cudaHostUnregister(h), cudaErrorHostMemoryNotRegistered);
+  CUDA_OK(cudaPointerGetAttributes(&attributes, h));
+  EXPECT_EQ(attributes.type, cudaMemoryTypeUnregistered);
+  CUDA_OK(cudaFree(p));
+  CUDA_OK(cudaStreamDestroy(stream));
 }
 
 TEST_F(HostMemory, AsyncAllocationsAreFreedInStreamOrder) {

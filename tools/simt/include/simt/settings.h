@@ -81,9 +81,9 @@ void set_graph_memory(size_t bytes_per_operation);
 // work.
 void set_seed(std::optional<uint64_t> seed);
 
-// Selects when asynchronous operations happen (cp.async, cp.async.bulk, wgmma): at the issue, or at the wait
-// for them, with 0xFF in the destination until then. Kernels must be correct in both modes. Applies to blocks
-// that start afterwards.
+// When asynchronous operations of blocks that start afterwards happen (cp.async, cp.async.bulk, wgmma): at the
+// issue, or at the wait, with 0xFF in the destination until then. And when cudaMemcpyAsync() accesses pageable
+// memory: before it returns, or in stream order when a host thread waits, polls or calls nothing for 0.2 s.
 void set_late_copies(bool late);
 
 // The following settings simulate waits that a GPU may add; see README.md, "Waits that a GPU may add". All

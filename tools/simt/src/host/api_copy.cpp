@@ -133,8 +133,10 @@ std::shared_ptr<Operation> make_operation(Copy copy, std::shared_ptr<const Alloc
 enum class Wait { never, always, synchronous, as_cuda };
 
 // All copies use this function. With Wait::synchronous the call waits for the copy, as cudaMemcpy() does, but
-// not between memory of devices (CUDA Runtime API, "API synchronization behavior"). With Wait::as_cuda the
-// call returns when CUDA would allow the caller to reuse a pageable buffer.
+// not between memory of devices (CUDA Runtime API, "API synchronization behavior"). With Wait::as_cuda a copy
+// between pageable and device memory "might be synchronous": it returns when the caller may reuse the pageable
+// buffer, as most GPUs do, or with settings().late_copies as late as allowed. Then the copy accesses the
+// buffer in stream order, when a host thread waits, as GPUs may that share the host's memory (GH200).
 cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_t handle, Wait wait) {
   if (copy.width == 0 || copy.height == 0) return cudaSuccess;
   const Place to = examine(runtime.memory, copy.to, copy.to_bytes(), kinds.to);
@@ -152,8 +154,11 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
     const bool of_devices = to.device != Memory::kHost && from.device != Memory::kHost;
     if (of_devices && runtime.copies_until_refusal > 0 && --runtime.copies_until_refusal == 0)
       return cudaErrorMemoryAllocation;
+    const bool of_host = to.device == Memory::kHost && from.device == Memory::kHost;
     bool blocking = wait == Wait::always || (wait == Wait::synchronous && !of_devices);
-    if (wait == Wait::as_cuda && !captured && (to.pageable || from.pageable)) {
+    const bool pageable = wait == Wait::as_cuda && !captured && (to.pageable || from.pageable);
+    const bool late = pageable && !of_host && simt::settings().late_copies;
+    if (pageable && !late) {
       const bool stage = !to.pageable && copy.height == 1 && copy.width <= kStagingBytes;
       if (stage) {
         const char* source = static_cast<const char*>(copy.from);
@@ -167,6 +172,7 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
         std::make_shared<Allocations>(runtime.memory, "a copy", std::initializer_list{to, from});
     auto operation = make_operation(copy, std::move(allocations), std::move(staged));
     operation->device = stream->device;
+    operation->late = late;
     if (of_devices) {
       operation->copies = Operation::Link{from.device, to.device};
       damage_copy(runtime.memory, *operation);

@@ -1,4 +1,6 @@
 // Allocation.
+#include <simt/host_register.h>
+
 #include <memory>
 #include <string>
 
@@ -14,7 +16,7 @@ cudaError_t free_memory(void* pointer, bool host) {
     if (!pointer) return cudaSuccess;
     const auto range = runtime.memory.find(pointer);
     const bool ours = range && range->begin == reinterpret_cast<uintptr_t>(pointer);
-    require(ours && (range->device == Memory::kHost) == host, cudaErrorInvalidValue);
+    require(ours && (range->device == Memory::kHost) == host && !range->registered, cudaErrorInvalidValue);
     std::vector<TaskPtr> tasks;
     std::chrono::milliseconds patience;
     {
@@ -89,6 +91,37 @@ cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
 }
 
 cudaError_t cudaFreeHost(void* pointer) { return free_memory(pointer, true); }
+
+cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int flags) {
+  return api([&](Runtime& runtime) {
+    constexpr unsigned known = cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterIoMemory |
+                               cudaHostRegisterReadOnly;
+    require(pointer && bytes > 0 && (flags & ~known) == 0, cudaErrorInvalidValue);
+    require((flags & cudaHostRegisterIoMemory) == 0, cudaErrorNotSupported);
+    {
+      std::lock_guard lock(runtime.mutex);
+      runtime.forbid_during_capture();
+    }
+    return runtime.memory.pin(pointer, bytes);
+  });
+}
+
+// Waits, as cudaFreeHost() does: pending copies may use the memory.
+cudaError_t cudaHostUnregister(void* pointer) {
+  return api([&](Runtime& runtime) {
+    require(pointer, cudaErrorInvalidValue);
+    std::vector<TaskPtr> tasks;
+    {
+      std::lock_guard lock(runtime.mutex);
+      runtime.forbid_during_capture();
+      for (const auto& device : runtime.devices)
+        for (TaskPtr& task : runtime.pending(*device)) tasks.push_back(std::move(task));
+    }
+    const cudaError_t failure = wait_for(tasks, host_thread().device);
+    const cudaError_t unpinned = runtime.memory.unpin(pointer);
+    return failure != cudaSuccess ? failure : unpinned;
+  });
+}
 
 cudaError_t cudaHostGetDevicePointer(void** device_pointer, void* host_pointer, unsigned int flags) {
   return api([&](Runtime& runtime) {

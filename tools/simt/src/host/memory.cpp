@@ -75,12 +75,35 @@ cudaError_t Memory::release(void* pointer, bool host) {
   {
     std::unique_lock lock(mutex_);
     const auto found = ranges_.find(address_of(pointer));
-    if (found == ranges_.end() || (found->second.device == kHost) != host) return cudaErrorInvalidValue;
+    if (found == ranges_.end() || (found->second.device == kHost) != host || found->second.registered)
+      return cudaErrorInvalidValue;
     if (!host) used_[static_cast<size_t>(found->second.device)] -= found->second.bytes;
     ranges_.erase(found);
     ++generation_;
   }
   free_unlocked(pointer);
+  return cudaSuccess;
+}
+
+cudaError_t Memory::pin(void* pointer, size_t bytes) {
+  const uintptr_t begin = address_of(pointer);
+  std::unique_lock lock(mutex_);
+  const auto after = ranges_.lower_bound(begin + bytes);
+  if (after != ranges_.begin()) {
+    const Range& last = std::prev(after)->second;
+    if (last.begin + last.bytes > begin) return cudaErrorHostMemoryAlreadyRegistered;
+  }
+  ranges_[begin] = {begin, bytes, kHost, true};
+  ++generation_;
+  return cudaSuccess;
+}
+
+cudaError_t Memory::unpin(void* pointer) {
+  std::unique_lock lock(mutex_);
+  const auto found = ranges_.find(address_of(pointer));
+  if (found == ranges_.end() || !found->second.registered) return cudaErrorHostMemoryNotRegistered;
+  ranges_.erase(found);
+  ++generation_;
   return cudaSuccess;
 }
 
@@ -108,7 +131,8 @@ const Memory::Range* Memory::find_locked(uintptr_t address) const {
   auto after = ranges_.upper_bound(address);
   if (after == ranges_.begin()) return nullptr;
   const Range& range = std::prev(after)->second;
-  return address - range.begin <= range.bytes ? &range : nullptr;
+  // What follows registered memory may be other memory of the program.
+  return address - range.begin < range.bytes + (range.registered ? 0 : 1) ? &range : nullptr;
 }
 
 std::optional<Memory::Range> Memory::find(const void* address) const {

@@ -21,6 +21,7 @@ class Memory {
     uintptr_t begin = 0;
     size_t bytes = 0;
     int device = kHost;
+    bool registered = false;  // the program's own memory, pinned by cudaHostRegister()
   };
 
   Memory(int devices, size_t limit);
@@ -33,8 +34,11 @@ class Memory {
   // Counts towards the limit of a device, without an address.
   cudaError_t reserve(int device, size_t bytes);
   void give_back(int device, size_t bytes);
+  // Pins memory of the program, and ends that.
+  cudaError_t pin(void* pointer, size_t bytes);
+  cudaError_t unpin(void* pointer);
 
-  // The allocation that contains `address`, or that ends there.
+  // The allocation that contains `address`, or that ends there; or the registered memory that contains it.
   std::optional<Range> find(const void* address) const;
   // Whether the allocation is still there.
   bool exists(const Range& range) const;

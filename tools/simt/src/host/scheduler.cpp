@@ -21,7 +21,7 @@ constexpr int64_t kLazyLimit = 4096;
 // How long the seeded order waits for a host function.
 constexpr std::chrono::milliseconds kHostFunctionTime{20};
 // A host that has called nothing for this long waits for something else, such as a message of another
-// process. With a seed, a worker then runs the tasks.
+// process. A worker then runs the tasks that wait for the host: late ones, and with a seed all.
 constexpr std::chrono::milliseconds kHostIdle{200};
 
 void relax() {
@@ -98,8 +98,25 @@ void Scheduler::submit(std::span<const TaskPtr> tasks, std::span<const Edge> edg
 void Scheduler::make_ready(const TaskPtr& task) {
   if (!task->operation) return finish(task);
   if (task->operation->host_function && !seeded_) return hand_over(task);
+  if (!task->operation->late || seeded_ || waiting_hosts_ > 0) return add_ready(task);
+  late_.push_back(task);
+  any_late_ = true;
+}
+
+void Scheduler::add_ready(const TaskPtr& task) {
   ready_.push_back(task);
   ready_count_.store(static_cast<int>(ready_.size()), std::memory_order_relaxed);
+}
+
+void Scheduler::begin_wait() {
+  ++waiting_hosts_;
+  begin_late();
+}
+
+void Scheduler::begin_late() {
+  for (const TaskPtr& task : late_) add_ready(task);
+  late_.clear();
+  any_late_ = false;
 }
 
 // Host functions run on their own thread.
@@ -140,7 +157,7 @@ int Scheduler::useful_helpers(const Operation& operation) const {
 
 // Wakes one worker; it wakes the next one if work is left after it has taken its own.
 void Scheduler::wake_workers(std::unique_lock<std::mutex>& lock) {
-  const bool wake = !ready_.empty() && sleeping_ > 0 && spinning_ == 0;
+  const bool wake = (!ready_.empty() || !late_.empty()) && sleeping_ > 0 && spinning_ == 0;
   lock.unlock();
   if (wake) work_arrived_.notify_one();
 }
@@ -170,11 +187,18 @@ TaskPtr Scheduler::take(std::unique_lock<std::mutex>& lock) {
     lock.lock();
     --spinning_;
     if (stopping_ || (!ready_.empty() && !seeded_)) continue;
-    ++sleeping_;
-    work_arrived_.wait(lock);
-    --sleeping_;
+    wait_for_work(lock);
   }
   return nullptr;
+}
+
+void Scheduler::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  ++sleeping_;
+  if (late_.empty())
+    work_arrived_.wait(lock);
+  else if (work_arrived_.wait_until(lock, host_called_ + kHostIdle) == std::cv_status::timeout)
+    begin_late();
+  --sleeping_;
 }
 
 // GPUs run their work also if the host makes no CUDA call. A host that waits for the result in another way
@@ -335,22 +359,26 @@ void Scheduler::sleep(std::unique_lock<std::mutex>& lock, LongWait* notice) {
 void Scheduler::wait(const TaskPtr& task, LongWait* notice) {
   if (task->finished()) return;
   std::unique_lock lock(mutex_);
+  begin_wait();
   while (!task->finished() && !stopping_) {
     if (help(lock)) continue;
     task->awaited = true;
     sleep(lock, notice);
   }
+  --waiting_hosts_;
   if (!seeded_) wake_workers(lock);
 }
 
 bool Scheduler::wait_for_room(Backlog& backlog, int limit, LongWait& notice) {
   std::unique_lock lock(mutex_);
+  begin_wait();
   while (backlog.unfinished >= limit && !stopping_) {
     if (help(lock)) continue;
     ++backlog.awaited;
     sleep(lock, &notice);
     --backlog.awaited;
   }
+  --waiting_hosts_;
   const bool room = backlog.unfinished < limit;
   if (!seeded_) wake_workers(lock);
   return room;
@@ -358,18 +386,25 @@ bool Scheduler::wait_for_room(Backlog& backlog, int limit, LongWait& notice) {
 
 void Scheduler::wait_all() {
   std::unique_lock lock(mutex_);
+  begin_wait();
   while (pending_ > 0 && !stopping_) {
     if (help(lock)) continue;
     all_awaited_ = true;
     task_finished_.wait(lock);
   }
+  --waiting_hosts_;
   all_awaited_ = false;
 }
 
 void Scheduler::poll() {
-  if (!seeded_) return;
+  if (!seeded_ && !any_late_) return;
   std::unique_lock lock(mutex_);
-  help(lock);
+  if (seeded_) {
+    help(lock);
+    return;
+  }
+  begin_late();
+  wake_workers(lock);
 }
 
 void Scheduler::throttle() {

@@ -66,7 +66,7 @@ class Scheduler {
   // ending.
   bool wait_for_room(Backlog& backlog, int limit, LongWait& notice);
   void wait_all();
-  // Lets lazy (seeded) execution proceed, so that a polling host sees progress.
+  // Lets lazy (seeded) execution and late copies proceed, so that a polling host sees progress.
   void poll();
   // Called after submitting, without a lock: limits the backlog of lazy execution.
   void throttle();
@@ -93,6 +93,10 @@ class Scheduler {
   void leave(const TaskPtr& task);
   void finish(const TaskPtr& task);
   void make_ready(const TaskPtr& task);
+  void add_ready(const TaskPtr& task);
+  void begin_wait();
+  void begin_late();
+  void wait_for_work(std::unique_lock<std::mutex>& lock);
   void wake_workers(std::unique_lock<std::mutex>& lock);
   bool run_one_drawn(std::unique_lock<std::mutex>& lock);
   int useful_helpers(const Operation& operation) const;
@@ -109,6 +113,11 @@ class Scheduler {
   std::deque<TaskPtr> host_functions_;  // the running one and those waiting behind it
   std::deque<TaskPtr> ready_;
   std::atomic<int> ready_count_{0};  // size of ready_, for polling workers
+  // Ready tasks with Operation::late. They begin when a host thread waits or polls, or has called nothing for
+  // long.
+  std::vector<TaskPtr> late_;
+  std::atomic<bool> any_late_{false};  // late_ is not empty, for polling hosts
+  int waiting_hosts_ = 0;
   int sleeping_ = 0;
   int spinning_ = 0;
   int64_t pending_ = 0;  // submitted and not finished
@@ -118,7 +127,7 @@ class Scheduler {
   std::atomic<bool> seeded_{false};
   std::mt19937_64 random_;
   bool drawing_ = false;                               // a thread runs a drawn task
-  std::chrono::steady_clock::time_point host_called_;  // the last submission or wait, with a seed
+  std::chrono::steady_clock::time_point host_called_;  // the last submission or, with a seed, wait
 };
 
 }  // namespace simt

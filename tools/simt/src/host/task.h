@@ -22,6 +22,7 @@ namespace simt {
 struct Operation {
   int device = 0;
   bool host_function = false;
+  bool late = false;  // begins only when the host waits, if nothing else is known about when a GPU begins it
   struct Link {
     int from, to;
   };
