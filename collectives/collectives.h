@@ -29,13 +29,13 @@
 //           Work enqueued on the streams afterwards starts after the part of the operation that was enqueued,
 //           so memory can be freed when the streams are idle. If CUDA refuses to capture a call of the
 //           operation, only the capture is invalid: nothing has run, and the communicator can be used again.
-//           Communicator::wait() reports failures that occur later, while the work runs.
+//           Communicator::wait(streams, timeout) reports failures that occur later, while the work runs.
 // Memory    The operations allocate no device memory and do not synchronise with a device.
 // Queues    An operation enqueues a few calls per rank and per segment on each stream. The queue of a CUDA
 //           stream holds about 1000 calls that have not run. If it is full, the calling thread blocks until
 //           the device makes progress, and forever if a rank never arrives. To prevent this, call
-//           Communicator::wait() between operations or from another thread. CUDA does not guarantee that it
-//           serves other threads while one thread is blocked.
+//           Communicator::wait(streams, timeout) between operations or from another thread. CUDA does not
+//           guarantee that it serves other threads while one thread is blocked.
 //
 // README.md describes the algorithms, docs/ring.md their cost, and docs/numerics.md what determines the bits
 // of a result.
