@@ -52,20 +52,19 @@ void lenet_epoch(benchmark::State& state) {
   const int64_t samples = state.range(0);
   const FashionMnist data = random_images(samples);
   const std::vector<int> devices = devices_for(static_cast<int>(state.range(1)));
-  double seconds = 0;
+  IterationTimes times(state);
   for (auto _ : state) {
     try {
       const EpochReport epoch = train(data, devices);
       // With weights near zero and random labels the loss stays near the logarithm of the number of classes.
       if (!(std::abs(epoch.train_loss - std::log(10.0)) < 0.5))
         return state.SkipWithError("the loss is wrong");
-      seconds += epoch.seconds;
-      state.SetIterationTime(epoch.seconds);
+      times.add(epoch.seconds);
     } catch (const Error& error) {
       return state.SkipWithError(error.what());
     }
   }
-  const double images = static_cast<double>(samples * state.iterations());
+  const double images = static_cast<double>(samples), seconds = times.finish();
   state.counters["images/s"] = images / seconds;
   state.counters["FLOP/s"] = kTrainingFlops * images / seconds;
   state.counters["share"] = bound_of({.flops = kTrainingFlops * images}).seconds / seconds;

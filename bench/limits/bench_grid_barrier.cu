@@ -76,14 +76,16 @@ void grid_barrier(benchmark::State& state) {
 
   Stream stream;
   config.stream = stream;
+  IterationTimes times(state);
   for (auto _ : state) {
     RONDO_CUDA_THROW(cudaMemsetAsync(counter.data(), 0, sizeof(unsigned), stream));
     const double seconds = seconds_of(stream, [&](cudaStream_t) {
       RONDO_CUDA_THROW(cudaLaunchKernelEx(&config, rounds_kernel<Barrier>, Barrier{counter.data()},
                                           static_cast<volatile int*>(published.data()), errors.data()));
     });
-    state.SetIterationTime(seconds / kBarriers);
+    times.add(seconds / kBarriers);
   }
+  times.finish();
   if (errors.download()[0] != 0) return state.SkipWithError("a block passed the barrier too early");
   state.counters["blocks"] = blocks;
 }

@@ -78,24 +78,23 @@ BENCHMARK_CAPTURE(copy, cold, Cache::cold)->Apply(stream_sizes);
 BENCHMARK_CAPTURE(triad, cold, Cache::cold)->Apply(stream_sizes);
 BENCHMARK_CAPTURE(read_only, cold, Cache::cold)->Apply(stream_sizes);
 
-// Empty kernels launched one by one. `host` is the cost of a launch for the calling thread, `device` its cost
-// for the stream. The slower of the two determines the rate.
+// Empty kernels launched one by one. The time is the cost of a launch for the stream, `host_seconds` its cost
+// for the calling thread. The slower of the two determines the rate.
 void launch_eager(benchmark::State& state) {
   constexpr int kLaunches = 1000;
   Stream stream;
-  double host_seconds = 0, device_seconds = 0;
+  double host_seconds = 0;
+  IterationTimes times(state);
   for (auto _ : state) {
     const double seconds = seconds_of(stream, [&](cudaStream_t s) {
       const auto begin = std::chrono::steady_clock::now();
       for (int i = 0; i < kLaunches; ++i) throw_if_error(empty_kernel(s));
       host_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     });
-    device_seconds += seconds;
-    state.SetIterationTime(seconds / kLaunches);
+    times.add(seconds / kLaunches);
   }
-  const double launches = static_cast<double>(state.iterations()) * kLaunches;
-  state.counters["host"] = host_seconds / launches;
-  state.counters["device"] = device_seconds / launches;
+  times.finish();
+  state.counters["host_seconds"] = host_seconds / (static_cast<double>(state.iterations()) * kLaunches);
 }
 BENCHMARK(launch_eager)->UseManualTime()->Unit(benchmark::kMicrosecond);
 
@@ -107,8 +106,9 @@ void launch_graph(benchmark::State& state) {
   throw_if_error(empty_kernel(stream));
   Row row(stream, empty_kernel, nodes);
   row.launch(stream);
-  for (auto _ : state) state.SetIterationTime(seconds_of(stream, [&](cudaStream_t s) { row.launch(s); }));
-  state.counters["nodes/s"] = benchmark::Counter(nodes, benchmark::Counter::kIsIterationInvariantRate);
+  IterationTimes times(state);
+  for (auto _ : state) times.add(seconds_of(stream, [&](cudaStream_t s) { row.launch(s); }));
+  state.counters["nodes/s"] = nodes / times.finish();
 }
 BENCHMARK(launch_graph)
     ->ArgName("nodes")

@@ -8,7 +8,6 @@
 #include <rondo/nn/diagnostics/summary.h>
 #include <rondo/bench/support/inputs.h>
 
-#include <algorithm>
 #include <chrono>
 #include <vector>
 
@@ -45,26 +44,23 @@ void resnet18_step(benchmark::State& state) {
     const double first_loss = step();
     step();  // two steps touch the memory and capture the step; later steps replay it
 
-    std::vector<double> seconds;
+    IterationTimes times(state);
     double loss = 0;
     for (auto _ : state) {
       const auto begin = std::chrono::steady_clock::now();
       loss = step();
-      seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-      state.SetIterationTime(seconds.back());
+      times.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     }
     if (!(loss < first_loss)) return state.SkipWithError("the loss has not fallen");
 
-    const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-    std::nth_element(seconds.begin(), middle, seconds.end());
+    const double seconds = times.finish();
     // Forward, weight gradient and input gradient have the same number of FLOPs. The omitted input gradient
     // of the first layer is about a thousandth of the total.
     const double flops =
         3 * nn::summarise(model.graph(), state.range(0)).flops * static_cast<double>(state.range(0));
-    state.counters["median"] = *middle;
-    state.counters["images/s"] = static_cast<double>(state.range(0)) / *middle;
-    state.counters["FLOP/s"] = flops / *middle;
-    state.counters["share"] = bound_of({.flops = flops}).seconds / *middle;
+    state.counters["images/s"] = static_cast<double>(state.range(0)) / seconds;
+    state.counters["FLOP/s"] = flops / seconds;
+    state.counters["share"] = bound_of({.flops = flops}).seconds / seconds;
     state.SetLabel("of fp32 FMA peak");
   } catch (const Error& error) {
     return state.SkipWithError(error.what());

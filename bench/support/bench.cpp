@@ -4,6 +4,7 @@
 #include <rondo/kernels/runtime/platform.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -40,11 +41,10 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-std::vector<double> cold_samples(benchmark::State& state, cudaStream_t stream,
-                                 const EnqueueFunction& enqueue) {
+double time_cold(benchmark::State& state, cudaStream_t stream, const EnqueueFunction& enqueue) {
   CacheFlush flush;
   Event begin(Event::Kind::timing), end(Event::Kind::timing);
-  std::vector<double> samples;
+  IterationTimes times(state);
   for (auto _ : state) {
     // The host enqueues the rest while the device flushes, so the call starts directly after the first event.
     flush.enqueue(stream);
@@ -54,10 +54,9 @@ std::vector<double> cold_samples(benchmark::State& state, cudaStream_t stream,
     RONDO_CUDA_THROW(cudaEventSynchronize(end));
     float milliseconds = 0;
     RONDO_CUDA_THROW(cudaEventElapsedTime(&milliseconds, begin, end));
-    samples.push_back(milliseconds * 1e-3);
-    state.SetIterationTime(samples.back());
+    times.add(milliseconds * 1e-3);
   }
-  return samples;
+  return times.finish();
 }
 
 // A row of calls, launched as one graph.
@@ -83,35 +82,31 @@ class HotRow {
   Row row_;
 };
 
-std::vector<double> hot_samples(benchmark::State& state, cudaStream_t stream,
-                                const EnqueueFunction& enqueue) {
+double time_hot(benchmark::State& state, cudaStream_t stream, const EnqueueFunction& enqueue) {
   HotRow row(stream, enqueue);
-  std::vector<double> samples;
-  for (auto _ : state) {
-    samples.push_back(row.seconds());
-    state.SetIterationTime(samples.back());
-  }
-  return samples;
+  IterationTimes times(state);
+  for (auto _ : state) times.add(row.seconds());
+  return times.finish();
 }
 
+// The medians.
 struct InTurns {
-  std::vector<double> peer, own;
+  double peer, own;
 };
-InTurns samples_in_turns(benchmark::State& state, cudaStream_t stream, const EnqueueFunction& peer,
-                         const EnqueueFunction& own) {
+InTurns time_in_turns(benchmark::State& state, cudaStream_t stream, const EnqueueFunction& peer,
+                      const EnqueueFunction& own) {
   HotRow peer_row(stream, peer), own_row(stream, own);
-  InTurns samples;
+  std::vector<double> of_peer;
+  IterationTimes times(state);
   for (auto _ : state) {
-    samples.peer.push_back(peer_row.seconds());
-    samples.own.push_back(own_row.seconds());
-    state.SetIterationTime(samples.own.back());
+    of_peer.push_back(peer_row.seconds());
+    times.add(own_row.seconds());
   }
-  return samples;
+  return {of_peer.empty() ? 0 : median(std::move(of_peer)), times.finish()};
 }
 
 // The counters that depend on the time of a call and on its bound.
 void report(benchmark::State& state, const Work& work, const Bound& bound, double seconds) {
-  state.counters["median"] = seconds;
   if (work.flops > 0) state.counters["FLOP/s"] = work.flops / seconds;
   if (work.bytes > 0) state.counters["B/s"] = work.bytes / seconds;
   if (bound.seconds > 0) {
@@ -127,6 +122,20 @@ void warm_up(cudaStream_t stream, const EnqueueFunction& enqueue) {
 }
 
 }  // namespace
+
+void IterationTimes::add(double seconds) {
+  seconds_.push_back(seconds);
+  state_.SetIterationTime(seconds);
+}
+
+double IterationTimes::finish() {
+  if (seconds_.empty()) return 0;
+  const double middle = median(seconds_);
+  // Google Benchmark divides the sum of the times by their number.
+  const double sum = std::accumulate(seconds_.begin(), seconds_.end(), 0.0);
+  state_.SetIterationTime(middle * static_cast<double>(seconds_.size()) - sum);
+  return middle;
+}
 
 void run_once(const EnqueueFunction& enqueue) {
   Stream stream;
@@ -165,43 +174,41 @@ Bound bound_of(const Work& work) {
   return {memory, "copy bandwidth"};
 }
 
-void time_device_work(benchmark::State& state, Cache cache, const Work& work,
-                      const EnqueueFunction& enqueue) {
-  time_device_work(state, cache, work, bound_of(work), enqueue);
+double time_device_work(benchmark::State& state, Cache cache, const Work& work,
+                        const EnqueueFunction& enqueue) {
+  return time_device_work(state, cache, work, bound_of(work), enqueue);
 }
 
-void time_device_work(benchmark::State& state, Cache cache, const Work& work, const Bound& bound,
-                      const EnqueueFunction& enqueue) {
+double time_device_work(benchmark::State& state, Cache cache, const Work& work, const Bound& bound,
+                        const EnqueueFunction& enqueue) {
   Stream stream;
-  std::vector<double> samples;
+  double seconds = 0;
   try {
     warm_up(stream, enqueue);
-    samples =
-        cache == Cache::cold ? cold_samples(state, stream, enqueue) : hot_samples(state, stream, enqueue);
+    seconds = cache == Cache::cold ? time_cold(state, stream, enqueue) : time_hot(state, stream, enqueue);
   } catch (const Error& error) {
     state.SkipWithError(error.what());
-    return;
+    return 0;
   }
-  if (samples.empty()) return;
-  report(state, work, bound, median(std::move(samples)));
+  if (seconds > 0) report(state, work, bound, seconds);
+  return seconds;
 }
 
 void time_beside(benchmark::State& state, const Work& work, const Peer& peer,
                  const EnqueueFunction& enqueue) {
   Stream stream;
-  InTurns samples;
+  InTurns seconds{};
   try {
     warm_up(stream, peer.enqueue);
     warm_up(stream, enqueue);
-    samples = samples_in_turns(state, stream, peer.enqueue, enqueue);
+    seconds = time_in_turns(state, stream, peer.enqueue, enqueue);
   } catch (const Error& error) {
     state.SkipWithError(error.what());
     return;
   }
-  if (samples.own.empty()) return;
-  const double of_peer = median(std::move(samples.peer));
-  state.counters["peer"] = of_peer;
-  report(state, work, {of_peer, peer.name}, median(std::move(samples.own)));
+  if (seconds.own <= 0) return;
+  state.counters["peer_seconds"] = seconds.peer;
+  report(state, work, {seconds.peer, peer.name}, seconds.own);
 }
 
 void add_benchmark(const std::string& name, const std::function<void(benchmark::State&)>& body) {

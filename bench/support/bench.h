@@ -48,16 +48,32 @@ enum class Cache {
 // Enqueues one call on the stream.
 using EnqueueFunction = std::function<Status(cudaStream_t)>;
 
+// The times of a benchmark's iterations. They make Google Benchmark's column Time, which is the mean of the
+// iterations otherwise, their median.
+class IterationTimes {
+ public:
+  explicit IterationTimes(benchmark::State& state) : state_(state) {}
+  // The seconds of this iteration.
+  void add(double seconds);
+  // Once, after the loop: sets the column, and returns the median in seconds, or 0 without iterations.
+  double finish();
+
+ private:
+  benchmark::State& state_;
+  std::vector<double> seconds_;
+};
+
 // The benchmark's loop. Times `enqueue` with events on the device and reports
-//   median      seconds per call, the median over the iterations
+//   Time        of a call, the median over the iterations
 //   FLOP/s, B/s `work` divided by that median, if it is not zero
 //   share       bound / median; the label has the bound's name
-// If `enqueue` returns an error, the benchmark fails.
-void time_device_work(benchmark::State& state, Cache cache, const Work& work, const EnqueueFunction& enqueue);
+// Returns the median in seconds. If `enqueue` returns an error, the benchmark fails, and 0 is returned.
+double time_device_work(benchmark::State& state, Cache cache, const Work& work,
+                        const EnqueueFunction& enqueue);
 
 // The same for a bound of another kind: latency, a wire.
-void time_device_work(benchmark::State& state, Cache cache, const Work& work, const Bound& bound,
-                      const EnqueueFunction& enqueue);
+double time_device_work(benchmark::State& state, Cache cache, const Work& work, const Bound& bound,
+                        const EnqueueFunction& enqueue);
 
 // Another library, that computes the same.
 struct Peer {
@@ -66,8 +82,8 @@ struct Peer {
 };
 // Hot calls beside a peer's. A row of the peer's calls and one of `enqueue` are timed in turns: equally often,
 // and with the same clocks and temperature. Reports as time_device_work(), and
-//   peer        seconds of the peer's call, the median over the iterations
-//   share       peer / median
+//   peer_seconds  of the peer's call, the median over the iterations
+//   share         peer_seconds / median
 void time_beside(benchmark::State& state, const Work& work, const Peer& peer, const EnqueueFunction& enqueue);
 
 // Registers benchmarks once the device is known, so that unsupported ones can be left out. Returns true.

@@ -1,4 +1,6 @@
 // main() of every benchmark. It extends Google Benchmark's context by the data that the results depend on.
+// Exit codes: 0 success, 1 a benchmark failed, 2 a bad argument: no benchmark has a name that the filter
+// matches, or the filter is no regular expression.
 
 #include <cuda_runtime_api.h>
 
@@ -6,6 +8,7 @@
 #include <rondo_commit.h>
 
 #include <rondo/bench/support/bench.h>
+#include <rondo/bench/support/display.h>
 #include <rondo/bench/support/peaks.h>
 #include <rondo/kernels/runtime/platform.h>
 
@@ -56,7 +59,9 @@ int main(int argc, char** argv) {
   try {
     add_context();
     rondo::bench::register_benchmarks();
-    benchmark::RunSpecifiedBenchmarks();
+    rondo::bench::Display display;
+    if (benchmark::RunSpecifiedBenchmarks(&display) == 0) return 2;  // it has printed why
+    if (display.failed()) return 1;
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return 1;

@@ -147,7 +147,7 @@ TEST(TimeBeside, TimesThePeerAsOftenAndInTurns) {
   std::string calls;
   // Longer than a row, so that each row is one call.
   Call peer = {&calls, 'p', 8}, own = {&calls, 'o', 2};
-  double share = 0, of_peer = 0, median = 0;
+  double share = 0, of_peer = 0;
   // Google Benchmark reads its flags before it runs.
   benchmark::ClearRegisteredBenchmarks();
   benchmark::RegisterBenchmark("beside",
@@ -155,16 +155,21 @@ TEST(TimeBeside, TimesThePeerAsOftenAndInTurns) {
                                  calls.clear();
                                  time_beside(state, {}, {"peer", enqueue_of(peer)}, enqueue_of(own));
                                  share = state.counters["share"];
-                                 of_peer = state.counters["peer"];
-                                 median = state.counters["median"];
+                                 of_peer = state.counters["peer_seconds"];
                                })
       ->UseManualTime()
       ->Iterations(kTimes);
   class Silent : public benchmark::BenchmarkReporter {
     bool ReportContext(const Context&) override { return true; }
     void ReportRuns(const std::vector<Run>& runs) override {
-      for (const Run& run : runs) EXPECT_EQ(run.report_label, "of peer");
+      for (const Run& run : runs) {
+        EXPECT_EQ(run.report_label, "of peer");
+        median = run.GetAdjustedRealTime() * 1e-9;
+      }
     }
+
+   public:
+    double median = 0;
   } silent;
   benchmark::RunSpecifiedBenchmarks(&silent);
   std::string expected;
@@ -172,8 +177,33 @@ TEST(TimeBeside, TimesThePeerAsOftenAndInTurns) {
   ASSERT_GE(calls.size(), expected.size());
   EXPECT_EQ(calls.substr(calls.size() - expected.size()), expected) << calls;
   EXPECT_GE(of_peer, 8e-3);
-  EXPECT_GE(median, 2e-3);
-  EXPECT_DOUBLE_EQ(share, of_peer / median);
+  EXPECT_GE(silent.median, 2e-3);
+  EXPECT_NEAR(share, of_peer / silent.median, 1e-9 * share);
+}
+
+TEST(IterationTimes, TheColumnIsTheMedian) {
+  const std::vector<double> seconds = {3e-3, 1e-3, 2e-3, 1e-3, 100e-3};  // mean 21.4 ms
+  double found = 0;
+  benchmark::ClearRegisteredBenchmarks();
+  benchmark::RegisterBenchmark("times",
+                               [&](benchmark::State& state) {
+                                 IterationTimes times(state);
+                                 size_t next = 0;
+                                 for (auto _ : state) times.add(seconds[next++]);
+                                 found = times.finish();
+                               })
+      ->UseManualTime()
+      ->Iterations(static_cast<int64_t>(seconds.size()));
+  class Silent : public benchmark::BenchmarkReporter {
+    bool ReportContext(const Context&) override { return true; }
+    void ReportRuns(const std::vector<Run>& runs) override { column = runs[0].GetAdjustedRealTime() * 1e-9; }
+
+   public:
+    double column = 0;
+  } silent;
+  ASSERT_EQ(benchmark::RunSpecifiedBenchmarks(&silent), 1u);
+  EXPECT_EQ(found, 2e-3);
+  EXPECT_NEAR(silent.column, 2e-3, 1e-12);
 }
 
 TEST(Bound, IsTheLargerOfArithmeticAndTraffic) {

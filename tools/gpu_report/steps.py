@@ -273,7 +273,7 @@ class Steps:
             results[program.name] = read_benchmark(output)
             wrong = [entry["name"] for entry in results[program.name]["benchmarks"]
                      if entry.get("error_occurred")]
-            if step["state"] == "passed" and wrong:
+            if step["state"] in ("passed", "failed") and wrong:
                 self.runner.fail(step, f"wrong results or errors: {', '.join(wrong)[:200]}")
         if not programs:
             self.runner.note("benchmarks", "failed", f"no program was found in {self.build_folder / 'bench'}")
