@@ -1,6 +1,7 @@
 #include <rondo/collectives/across_hosts/process_group.h>
 #include <rondo/collectives/arguments.h>
 #include <rondo/collectives/reduce/reduce_vectors.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/overlap.h>
 #include <rondo/kernels/core/text.h>
 
@@ -17,7 +18,7 @@ namespace {
 Status check_one_a_rank(const char* operation, const char* argument, size_t size,
                         const Communicator& communicator) {
   if (static_cast<int>(size) == communicator.size()) return {};
-  return bad_argument(operation, ": there are ", size, " ", argument, "s, must be ", communicator.size(),
+  return bad_argument(operation, ": ", there_are(size, argument), ", must be ", communicator.size(),
                       ", one for each rank of the communicator");
 }
 
@@ -49,9 +50,9 @@ struct Whose {
 Status check_memory(const char* operation, Whose whose, ConstDataView view, int device) {
   if (view.size == 0) return {};
   const auto fail = [&](const auto&... why) { return bad_argument(operation, ": ", whose, " ", why...); };
-  if (!view.data) return fail("is null with ", view.size, " elements");
+  if (!view.data) return fail("is null with ", counted(view.size, "element"));
   if (reinterpret_cast<uintptr_t>(view.data) % static_cast<uintptr_t>(size_of(view.dtype)) != 0)
-    return fail("is at ", view.data, ", must be aligned to ", size_of(view.dtype), " bytes");
+    return fail("is at ", view.data, ", must be aligned to ", counted(size_of(view.dtype), "byte"));
   cudaPointerAttributes attributes{};
   RONDO_CUDA(cudaPointerGetAttributes(&attributes, view.data));
   if (attributes.type == cudaMemoryTypeManaged) return {};
@@ -82,9 +83,9 @@ Status check_vector(const char* operation, Whose whose, ConstDataView view, int6
   const auto fail = [&](const auto&... parts) { return bad_argument(operation, ": ", whose, " ", parts...); };
   if (view.size < 0) return fail("has the size ", view.size, ", must not be negative");
   if (view.size > kMostVectorBytes / size_of(view.dtype))
-    return fail("has ", view.size, " elements, must have at most ", kMostVectorBytes / size_of(view.dtype),
-                " of ", name_of(view.dtype));
-  if (view.size != size) return fail("has ", view.size, " elements, must have ", size, " ", why);
+    return fail("has ", counted(view.size, "element"), ", must have at most ",
+                kMostVectorBytes / size_of(view.dtype), " of ", name_of(view.dtype));
+  if (view.size != size) return fail("has ", counted(view.size, "element"), ", must have ", size, " ", why);
   if (view.dtype != dtype) return fail("is ", name_of(view.dtype), ", must be ", name_of(dtype));
   return check_memory(operation, whose, view, device);
 }
@@ -221,7 +222,7 @@ Status check_arguments(const Arguments& arguments, RankStreams streams) {
 
 Status check_on_device(const char* operation, DataView output, RankInputs inputs, int device) {
   if (inputs.empty() || inputs.size() > static_cast<size_t>(kMaxRanks))
-    return bad_argument(operation, ": there are ", inputs.size(), " inputs, must be 1 to ", kMaxRanks);
+    return bad_argument(operation, ": ", there_are(inputs.size(), "input"), ", must be 1 to ", kMaxRanks);
   RONDO_RETURN_IF_ERROR(check_type(operation, {"output", " ", 0}, output.dtype));
   RONDO_RETURN_IF_ERROR(
       check_vector(operation, {"output", " ", 0}, output, output.size, "", output.dtype, device));
@@ -239,8 +240,9 @@ Status check_on_device(const char* operation, DataView output, RankInputs inputs
 Status check_one_process(const char* operation, const Communicator& communicator) {
   const ProcessGroup* processes = communicator.options().processes;
   if (!processes) return {};
-  return bad_argument(operation, ": the communicator has ranks in ", processes->size(),
-                      " processes, must be of one process for all but all_reduce and all_reduce_coalesced");
+  return bad_argument(operation, ": the communicator has ranks in ",
+                      counted(processes->size(), "process", "processes"),
+                      ", must be of one process for all but all_reduce and all_reduce_coalesced");
 }
 
 Status check_apart(const char* operation, std::span<const std::vector<DataView>> lists) {
@@ -273,8 +275,8 @@ Status check_blocks(const char* operation, const char* argument, int blocks, int
     return bad_argument(operation, ": the ", argument, " of rank 0 has the size ", block,
                         ", must not be negative");
   if (block <= kMostElements / blocks) return {};
-  return bad_argument(operation, ": the ", argument, " of rank 0 has ", block,
-                      " elements, must have at most ", kMostElements / blocks, " for ", blocks, " ranks");
+  return bad_argument(operation, ": the ", argument, " of rank 0 has ", counted(block, "element"),
+                      ", must have at most ", kMostElements / blocks, " for ", counted(blocks, "rank"));
 }
 
 Status check_root(const char* operation, const Communicator& communicator, int root) {
@@ -321,10 +323,11 @@ Status check_across_processes(const char* operation, const ReduceOptions& option
   if (!processes) return {};
   if (options.algorithm != Algorithm::automatic && options.algorithm != Algorithm::hierarchical)
     return bad_argument(operation, ": the algorithm is ", name_of(options.algorithm),
-                        ", must be hierarchical or automatic across ", processes->size(), " processes");
+                        ", must be hierarchical or automatic across ",
+                        counted(processes->size(), "process", "processes"));
   if (options.order != SumOrder::left_to_right)
     return bad_argument(operation, ": the order is a balanced tree, must be from left to right across ",
-                        processes->size(), " processes");
+                        counted(processes->size(), "process", "processes"));
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <rondo/collectives/algorithms/root.h>
 #include <rondo/collectives/arguments.h>
 #include <rondo/collectives/pack.h>
+#include <rondo/kernels/core/counted.h>
 
 #include <algorithm>
 
@@ -152,7 +153,7 @@ Status enqueue_all_reduce(OperationBuilder& builder, RankOutputs outputs, RankIn
 Status check_coalesced(const char* operation, std::span<const std::vector<DataView>> data,
                        const ReduceOptions& options, const Communicator& communicator, RankStreams streams) {
   if (static_cast<int>(data.size()) != communicator.size())
-    return bad_argument(operation, ": there are ", data.size(), " lists of vectors, must be ",
+    return bad_argument(operation, ": ", there_are(data.size(), "list"), " of vectors, must be ",
                         communicator.size(), ", one for each rank of the communicator");
   if (communicator.options().bucket_bytes == 0)
     return bad_argument(operation, ": the communicator was made with bucket_bytes 0, must be above 0");
@@ -367,9 +368,8 @@ Status all_to_all(RankOutputs outputs, RankInputs inputs, Communicator& communic
   constexpr const char* kName = "all_to_all";
   const ConstDataView first = first_of(inputs);
   if (first.size % communicator.size() != 0)
-    return bad_argument(kName, ": the input of rank 0 has ", first.size,
-                        " elements, must have a multiple of ", communicator.size(),
-                        ", a block for each rank");
+    return bad_argument(kName, ": the input of rank 0 has ", counted(first.size, "element"),
+                        ", must have a multiple of ", communicator.size(), ", a block for each rank");
   Arguments arguments = {kName,
                          communicator,
                          {"output", outputs, first.size, "like the input of rank 0"},

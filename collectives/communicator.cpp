@@ -4,6 +4,7 @@
 #include <rondo/collectives/data_view.h>
 #include <rondo/collectives/pack.h>
 #include <rondo/collectives/reduce/reduce_vectors.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/runtime/platform.h>
 
 #include <algorithm>
@@ -28,8 +29,8 @@ int64_t rounded_up(int64_t bytes) {
 
 void check_order(const std::vector<int>& order, size_t ranks) {
   if (order.size() != ranks)
-    throw Error(bad_argument("communicator: ring_order has ", order.size(), " entries, must have ", ranks,
-                             ", one for each rank"));
+    throw Error(bad_argument("communicator: ring_order has ", counted(order.size(), "entry", "entries"),
+                             ", must have ", ranks, ", one for each rank"));
   std::vector<bool> seen(ranks, false);
   for (size_t position = 0; position < ranks; ++position) {
     const int rank = order[position];
@@ -52,12 +53,12 @@ void check_groups(int ranks, const CommunicatorOptions& options) {
   // Step 2 of the hierarchical algorithm puts slices of all groups into one slot.
   if (ranks > m && options.slot_bytes < kLeastSlotBytes * (ranks / m + 1))
     throw Error(bad_argument("communicator: slot_bytes is ", options.slot_bytes, ", must be at least ",
-                             kLeastSlotBytes * (ranks / m + 1), " for ", ranks / m, " groups"));
+                             kLeastSlotBytes * (ranks / m + 1), " for ", counted(ranks / m, "group")));
 }
 
 void check(int ranks, const CommunicatorOptions& options) {
   if (ranks < 1 || ranks > kMaxRanks)
-    throw Error(bad_argument("communicator: there are ", ranks, " ranks, must be 1 to ", kMaxRanks));
+    throw Error(bad_argument("communicator: ", there_are(ranks, "rank"), ", must be 1 to ", kMaxRanks));
   if (options.slot_bytes < kLeastSlotBytes)
     throw Error(bad_argument("communicator: slot_bytes is ", options.slot_bytes, ", must be at least ",
                              kLeastSlotBytes));
@@ -227,7 +228,7 @@ Status query(cudaStream_t stream, int device, Progress& progress) {
 Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::milliseconds timeout) {
   RONDO_RETURN_IF_ERROR(state());
   if (static_cast<int>(streams.size()) != size())
-    return bad_argument("wait: there are ", streams.size(), " streams, must be ", size(),
+    return bad_argument("wait: ", there_are(streams.size(), "stream"), ", must be ", size(),
                         ", one for each rank of the communicator");
   const auto begin = std::chrono::steady_clock::now();
   for (int rank = 0; rank < size();) {

@@ -1,5 +1,6 @@
 #include <rondo/collectives/across_hosts/agreement.h>
 #include <rondo/collectives/across_hosts/gather.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/runtime/buffer.h>
 
 #include <cstring>
@@ -10,8 +11,8 @@ namespace {
 
 std::string described(const Call& call) {
   const std::string vectors = call.vectors == 1 ? "" : concat(call.vectors, " vectors, together ");
-  return concat(call.operation, " of ", vectors, call.size, " elements of ", name_of(call.dtype), ", ",
-                name_of(call.reduction), ", on communicator ", call.communicator);
+  return concat(call.operation, " of ", vectors, counted(call.size, "element"), " of ", name_of(call.dtype),
+                ", ", name_of(call.reduction), ", on communicator ", call.communicator);
 }
 
 bool same(const Call& a, const Call& b) {

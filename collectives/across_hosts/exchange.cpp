@@ -1,6 +1,7 @@
 #include <rondo/collectives/across_hosts/exchange.h>
 #include <rondo/collectives/algorithms/partial_sums.h>
 #include <rondo/collectives/arguments.h>
+#include <rondo/kernels/core/counted.h>
 
 #include <system_error>
 
@@ -27,8 +28,8 @@ std::shared_ptr<Event> event_on(int device) {
 void check(const ProcessGroup& group, int64_t slot_bytes) {
   constexpr int64_t kMostSlotBytes = int64_t{1} << 30;  // the limit of a single message
   if (group.size() > kMaxRanks)
-    throw Error(
-        bad_argument("communicator: there are ", group.size(), " processes, must be at most ", kMaxRanks));
+    throw Error(bad_argument("communicator: ", there_are(group.size(), "process", "processes"),
+                             ", must be at most ", kMaxRanks));
   if (slot_bytes > kMostSlotBytes)
     throw Error(bad_argument("communicator: slot_bytes is ", slot_bytes, ", must be at most ", kMostSlotBytes,
                              " across processes"));
@@ -96,7 +97,7 @@ Exchange::Exchange(ProcessGroup& group, const Communicator& communicator)
   const int64_t bytes = pinned_bytes(group.size(), ranks_, slot_bytes_);
   throw_if_error(from_cuda(cudaHostAlloc(reinterpret_cast<void**>(&pinned_), static_cast<size_t>(bytes),
                                          cudaHostAllocPortable | cudaHostAllocMapped),
-                           concat("allocating ", bytes, " bytes of pinned host memory")));
+                           concat("allocating ", counted(bytes, "byte"), " of pinned host memory")));
   try {
     thread_ = std::thread([this, device = communicator.device(0)] { deliver_until_ended(device); });
   } catch (const std::system_error& error) {

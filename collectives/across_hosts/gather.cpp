@@ -1,4 +1,5 @@
 #include <rondo/collectives/across_hosts/gather.h>
+#include <rondo/kernels/core/counted.h>
 
 #include <cstring>
 
@@ -29,7 +30,7 @@ Status exchange_with_all(ProcessGroup& group, const void* mine, int64_t bytes, v
 }
 
 std::string described(const Header& header) {
-  return concat("'", header.kind, "' (", header.bytes, " bytes)");
+  return concat("'", header.kind, "' (", counted(header.bytes, "byte"), ")");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <rondo/collectives/models/alpha_beta.h>
+#include <rondo/kernels/core/counted.h>
 
 #include <cmath>
 #include <limits>
@@ -20,7 +21,7 @@ Status check_samples(std::span<const TimedSize> samples) {
     sizes_differ |= sample.bytes != samples[0].bytes;
   }
   if (sizes_differ) return {};
-  return bad_argument("fit: there are ", samples.size(), " samples of ", samples.empty() ? 0 : 1,
+  return bad_argument("fit: ", there_are(samples.size(), "sample"), " of ", samples.empty() ? 0 : 1,
                       " different sizes, must be at least two sizes");
 }
 

@@ -1,5 +1,6 @@
 #include <rondo/collectives/models/ring_order.h>
 #include <rondo/collectives/models/ring_search.h>
+#include <rondo/kernels/core/counted.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +17,8 @@ Status check_matrix(int ranks, std::span<const double> bandwidth) {
     return bad_argument("ring_order: ranks is ", ranks, ", must be from 1 to ", kMostRanksInOrder);
   const auto n = static_cast<size_t>(ranks);
   if (bandwidth.size() != n * n)
-    return bad_argument("ring_order: bandwidth has ", bandwidth.size(), " entries, must be ", n * n,
-                        ", one for each pair of ", ranks, " ranks");
+    return bad_argument("ring_order: bandwidth has ", counted(bandwidth.size(), "entry", "entries"),
+                        ", must be ", n * n, ", one for each pair of ", counted(ranks, "rank"));
   for (size_t i = 0; i < n * n; ++i) {
     const bool valid = bandwidth[i] >= 0 && bandwidth[i] <= kMostBandwidth;  // NaN fails
     if (i / n != i % n && !valid)

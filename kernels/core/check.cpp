@@ -1,4 +1,5 @@
 #include <rondo/kernels/core/check.h>
+#include <rondo/kernels/core/counted.h>
 
 #include <rondo/kernels/core/text.h>
 
@@ -50,20 +51,20 @@ void ArgumentCheck::add(const char* name, const OperandShape& shape, bool writte
   if (shape.dimensions == 2 && shape.stride < shape.sides[1])
     return fail(name, ".stride is ", shape.stride, ", must be at least cols = ", shape.sides[1]);
   if (span_of(shape) > kMaxBytes)
-    return fail(name, " is ", text_of(shape), " elements of ", shape.element_bytes, " bytes",
+    return fail(name, " is ", text_of(shape), " elements of ", counted(shape.element_bytes, "byte"),
                 shape.dimensions == 2 ? concat(" with a stride of ", shape.stride) : "",
                 ", must span at most 2^57 bytes");
   const int64_t elements = elements_of(shape);
   if (elements == 0) return;
-  if (shape.data == nullptr) return fail(name, " is null with ", elements, " elements");
+  if (shape.data == nullptr) return fail(name, " is null with ", counted(elements, "element"));
   if (!aligned(shape.data, shape.alignment))
-    return fail(name, " is at ", shape.data, ", must be aligned to ", shape.alignment, " bytes");
+    return fail(name, " is at ", shape.data, ", must be aligned to ", counted(shape.alignment, "byte"));
   Operand operand = {name, MemoryExtent::packed(shape.data, elements * shape.element_bytes), written, {}};
   if (shape.dimensions == 2 && shape.stride > shape.sides[1])
     operand.memory = {shape.data, shape.sides[0], shape.sides[1] * shape.element_bytes,
                       shape.stride * shape.element_bytes};
   if (may_be.size() > operand.may_be.size())
-    return fail(name, " may be more than ", may_be.size(), " operands");
+    return fail(name, " may be more than ", counted(may_be.size(), "operand"));
   std::copy(may_be.begin(), may_be.end(), operand.may_be.begin());
   add(operand);
 }
@@ -72,9 +73,9 @@ void ArgumentCheck::workspace(const Workspace& workspace, int64_t bytes) {
   if (workspace.bytes < 0 || workspace.bytes > kMaxBytes)
     return fail("workspace.bytes is ", workspace.bytes, ", must be from 0 to 2^57");
   if (workspace.bytes < bytes)
-    return fail("the workspace has ", workspace.bytes, " bytes, must have at least ", bytes);
+    return fail("the workspace has ", counted(workspace.bytes, "byte"), ", must have at least ", bytes);
   if (workspace.bytes == 0) return;
-  if (workspace.data == nullptr) return fail("the workspace is null with ", workspace.bytes, " bytes");
+  if (workspace.data == nullptr) return fail("the workspace is null with ", counted(workspace.bytes, "byte"));
   if (!aligned(workspace.data, kWorkspaceAlignment))
     return fail("the workspace is at ", workspace.data, ", must be aligned to ", kWorkspaceAlignment,
                 " bytes");

@@ -1,5 +1,6 @@
 #include <cuda_runtime_api.h>
 
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/tensor_map.h>
 
 #include <algorithm>
@@ -91,8 +92,8 @@ Status check_tensor(const char* name, const Shape& shape, int least_rank, const 
   const int64_t row_bytes = row_elements * size_of(shape.dtype);
   RONDO_RETURN_IF_ERROR(check_multiple_of_16(name, concat("the bytes of ", row), row_bytes));
   if (shape.swizzle != Swizzle::none && row_bytes != span(shape.swizzle))
-    return bad_argument(name, ": ", row, " has ", row_bytes, " bytes, must have the ", span(shape.swizzle),
-                        " of the swizzle");
+    return bad_argument(name, ": ", row, " has ", counted(row_bytes, "byte"), ", must have the ",
+                        span(shape.swizzle), " of the swizzle");
   return {};
 }
 

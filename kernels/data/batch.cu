@@ -2,6 +2,7 @@
 // packs of bytes to packs of float or 16-bit elements.
 
 #include <rondo/kernels/core/check.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/permutation.h>
 #include <rondo/kernels/core/launch.cuh>
@@ -77,8 +78,8 @@ Status launch_gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView
                 ", must be images.images = ", images.images);
   check.require(
       position.first >= 0 && position.batch >= x.images && position.first <= position.batch - x.images,
-      "the shard is ", x.images, " samples from ", position.first, " on, must lie inside the batch of ",
-      position.batch);
+      "the shard is ", counted(x.images, "sample"), " from ", position.first,
+      " on, must lie inside the batch of ", position.batch);
   RONDO_RETURN_IF_ERROR(check.status());
   const int64_t sample_size = x.height * x.width * x.channels;
   constexpr int kMost = 16 / sizeof(T);

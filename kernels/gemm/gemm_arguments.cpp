@@ -1,5 +1,6 @@
 #include <rondo/kernels/gemm/gemm_arguments.h>
 
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 
@@ -18,10 +19,13 @@ Status check_gemm(const char* name, GemmWorkspace needed, MatrixView<C> c, Matri
   check.input("b", b);
   check.output("c", c);
   check.optional_input("bias", options.bias);
-  check.require(k == k_of_b, "op(a) is ", m, " x ", k, " but op(b) is ", k_of_b, " x ", n);
-  check.require(c.rows == m && c.cols == n, "c is ", c.rows, " x ", c.cols, ", must be ", m, " x ", n);
+  check.require(k == k_of_b, "op(a) is ", m, " x ", k, " and op(b) is ", k_of_b, " x ", n,
+                ": op(a) must have as many columns as op(b) has rows");
+  check.require(c.rows == m && c.cols == n, "c is ", c.rows, " x ", c.cols, ", must be ", m, " x ", n,
+                ", the rows of op(a) and the columns of op(b)");
   if (options.bias.data != nullptr)
-    check.require(options.bias.size == n, "bias has ", options.bias.size, " elements, must be n = ", n);
+    check.require(options.bias.size == n, "bias has ", counted(options.bias.size, "element"),
+                  ", must be n = ", n);
   const bool rung = needed == GemmWorkspace::none || needed == GemmWorkspace::stream_k;
   check.require(!rung || options.math == Math::fp32, "math is ", name_of(options.math),
                 ", this rung has only fp32");

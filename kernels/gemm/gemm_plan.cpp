@@ -1,5 +1,6 @@
 #include <rondo/kernels/gemm/gemm_plan.h>
 
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/gemm/stream_k.cuh>
 
@@ -46,9 +47,9 @@ Status check_wgmma_operands(const char* name, const GemmProblem& product) {
       return bad_argument(name, ": ", which, " is at ", reinterpret_cast<const void*>(operand.address),
                           ", tensor maps need a multiple of 16 bytes", kOther);
     case WgmmaUnsupported::Reason::stride:
-      return bad_argument(name, ": ", which, ".stride is ", operand.stride, " elements of ",
-                          size_of(product.type), " bytes, tensor maps need a multiple of 16 bytes below 2^40",
-                          kOther);
+      return bad_argument(name, ": ", which, ".stride is ", counted(operand.stride, "element"), " of ",
+                          counted(size_of(product.type), "byte"),
+                          ", tensor maps need a multiple of 16 bytes below 2^40", kOther);
     case WgmmaUnsupported::Reason::size:
       return bad_argument(name, ": the product is ", product.shape.m, " x ", product.shape.n, " x ",
                           product.shape.k, ", tensor maps need sizes of ", which, " below 2^31", kOther);

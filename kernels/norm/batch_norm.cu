@@ -89,7 +89,7 @@ struct Normalise {
 template <class T>
 Status launch_sums(VectorView<double> sums, MatrixView<const T> x, Workspace workspace, cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_sums";
-  BatchNormCheck check(kName, x.rows, x.cols);
+  BatchNormCheck check(kName, x.rows, x.cols, "x");
   check.input_matrix("x", x);
   check.output_channels("sums", sums, 2);
   check.workspace(workspace, batch_norm_workspace_bytes(x.rows, x.cols));
@@ -104,7 +104,7 @@ Status launch_batch_norm(MatrixView<T> y, MatrixView<const T> x, VectorView<cons
                          cudaStream_t stream) {
   constexpr const char* kName = "batch_norm";
   const MatrixView<const T>& residual = epilogue.residual;
-  BatchNormCheck check(kName, x.rows, x.cols);
+  BatchNormCheck check(kName, x.rows, x.cols, "x");
   check.input_matrix("x", x);
   check.output_matrix("y", y, {"x", "residual"});
   check.input_channels("mean", mean);
@@ -132,7 +132,7 @@ Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_std,
                              float eps, cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_statistics";
   const int64_t channels = mean.size;
-  BatchNormCheck check(kName, 1, channels);
+  BatchNormCheck check(kName, 1, channels, "mean");
   check.output_channels("mean", mean);
   check.output_channels("inv_std", inv_std);
   check.optional_output_channels("running.mean", running.mean);
@@ -159,7 +159,7 @@ Status batch_norm_inv_std(VectorView<float> inv_std, VectorView<const float> var
                           cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_inv_std";
   const int64_t channels = inv_std.size;
-  BatchNormCheck check(kName, 1, channels);
+  BatchNormCheck check(kName, 1, channels, "inv_std");
   check.output_channels("inv_std", inv_std);
   check.input_channels("variance", variance);
   check.eps(eps);

@@ -128,7 +128,7 @@ Status launch_sums(VectorView<double> sums, VectorView<float> gamma_gradient, Ve
                    MatrixView<const T> dy, const BatchNormSavedOf<T>& saved, Workspace workspace,
                    cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_backward_sums";
-  BatchNormCheck check(kName, dy.rows, dy.cols);
+  BatchNormCheck check(kName, dy.rows, dy.cols, "dy");
   check_saved(check, dy, saved);
   check.output_channels("sums", sums, 2);
   check.optional_output_channels("gamma_gradient", gamma_gradient);
@@ -149,7 +149,7 @@ Status launch_backward(MatrixView<T> dx, MatrixView<T> residual_gradient, Matrix
                        const BatchNormSavedOf<T>& saved, VectorView<const float> gamma,
                        VectorView<const double> sums, int64_t count, cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_backward";
-  BatchNormCheck check(kName, dy.rows, dy.cols);
+  BatchNormCheck check(kName, dy.rows, dy.cols, "dy");
   check_saved(check, dy, saved);
   check.output_matrix("dx", dx, {"dy"});
   check.optional_output_matrix("residual_gradient", residual_gradient, {"dy"});

@@ -2,15 +2,17 @@
 #pragma once
 
 #include <rondo/kernels/core/check.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/reduce/moments.h>
 
 namespace rondo::norm {
 
-// ArgumentCheck for packed [rows, channels] matrices, and for vectors with one or more values per channel.
+// ArgumentCheck for packed [rows, channels] matrices, and for vectors with one or more values per channel. The
+// operand `like`, which messages name, gives both sizes.
 class BatchNormCheck : public ArgumentCheck {
  public:
-  BatchNormCheck(const char* operation, int64_t rows, int64_t channels)
-      : ArgumentCheck(operation), rows_(rows), channels_(channels) {
+  BatchNormCheck(const char* operation, int64_t rows, int64_t channels, const char* like)
+      : ArgumentCheck(operation), rows_(rows), channels_(channels), like_(like) {
     require(channels <= kMostMomentColumns, "there are ", channels, " channels, must be at most ",
             kMostMomentColumns);
   }
@@ -61,18 +63,20 @@ class BatchNormCheck : public ArgumentCheck {
   template <class T>
   void check_shape(const char* name, const MatrixView<T>& view) {
     require(view.rows == rows_ && view.cols == channels_, name, " is ", view.rows, " x ", view.cols,
-            ", must be ", rows_, " x ", channels_);
+            ", must be ", rows_, " x ", channels_, " like ", like_);
     const MatrixView<const float> shape = {nullptr, view.rows, view.cols, view.stride};
     packed(name, shape);
   }
   template <class T>
   void check_shape(const char* name, const VectorView<T>& view, int64_t values) {
     if (ok())
-      require(view.size == values * channels_, name, ".size is ", view.size, ", must be ",
-              values * channels_);
+      require(view.size == values * channels_, name, ".size is ", view.size, ", must be ", values * channels_,
+              values == 1 ? ", a value" : concat(", ", values, " values"), " for each of the ",
+              counted(channels_, "channel"), " of ", like_);
   }
 
   int64_t rows_, channels_;
+  const char* like_;
 };
 
 }  // namespace rondo::norm

@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/runtime/event_times.h>
 #include <rondo/kernels/runtime/trace.h>
 
@@ -52,7 +53,7 @@ Trace::Scope Trace::scope(std::string name, std::string category, int rank, std:
   if (!failure_.ok()) return {};
   if (rank < 0 || rank >= static_cast<int>(devices_.size())) {
     failure_ = bad_argument("trace: the span ", name, " is of rank ", rank, ", the trace has ",
-                            devices_.size(), " ranks");
+                            counted(devices_.size(), "rank"));
     return {};
   }
   try {

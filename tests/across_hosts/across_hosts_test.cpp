@@ -84,7 +84,7 @@ TEST(AcrossHosts, ABadInputOfOneProcessIsFoundByAll) {
 
 TEST(AcrossHosts, OneProcessThatIsAskedToStopStopsAll) {
   SKIP_WITHOUT_MPI();
-  expect_the_same_of_three("stop", "stopped in epoch 2 after 1 steps: ");
+  expect_the_same_of_three("stop", "stopped in epoch 2 after 1 step: ");
 }
 
 TEST(AcrossHosts, ALostLossEndsAll) {

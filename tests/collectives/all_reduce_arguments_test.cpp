@@ -37,7 +37,7 @@ class AllReduceArguments : public testing::Test {
 
 TEST_F(AllReduceArguments, OneOfEachARank) {
   EXPECT_TRUE(refused(attempt({outputs_[0], outputs_[1]}, inputs_), "there are 2 outputs, must be 3"));
-  EXPECT_TRUE(refused(attempt(outputs_, {inputs_[0]}), "there are 1 inputs, must be 3"));
+  EXPECT_TRUE(refused(attempt(outputs_, {inputs_[0]}), "there is 1 input, must be 3"));
   EXPECT_TRUE(refused(attempt(outputs_, {}), "there are 0 inputs, must be 3"));
   std::vector<cudaStream_t> streams = fixture_.handles;
   streams.push_back(streams[0]);

@@ -262,9 +262,12 @@ TEST_P(Gemm, RefusesBadArguments) {
     EXPECT_TRUE(refused(run(vc, va, vb), "transpose_b is 0, and wgmma reads tf32 along k only"));
   else
     EXPECT_TRUE(ok(run(vc, va, vb)));
-  EXPECT_TRUE(refused(run(vc, va, {b.data(), 7, 5, 5}), "op(b) is 7 x 5"));
+  EXPECT_TRUE(
+      refused(run(vc, va, {b.data(), 7, 5, 5}),
+              "op(a) is 6 x 8 and op(b) is 7 x 5: op(a) must have as many columns as op(b) has rows"));
   EXPECT_TRUE(refused(run(vc, va, vb, {.transpose_a = true}), "op(a) is 8 x 6"));
-  EXPECT_TRUE(refused(run({c.data(), 5, 5, 5}, va, vb), "c is 5 x 5, must be 6 x 5"));
+  EXPECT_TRUE(refused(run({c.data(), 5, 5, 5}, va, vb),
+                      "c is 5 x 5, must be 6 x 5, the rows of op(a) and the columns of op(b)"));
   EXPECT_TRUE(refused(run({c.data(), 6, 4, 5}, va, vb), "c is 6 x 4, must be 6 x 5"));
   EXPECT_TRUE(refused(run(vc, {a.data(), 6, 8, 7}, vb), "a.stride is 7"));
   EXPECT_TRUE(refused(run(vc, va, {b.data(), 8, 5, 4}), "b.stride is 4"));

@@ -430,7 +430,8 @@ TEST(BatchNorm, BadArguments) {
   const auto sums_of = [&](VectorView<double> sums, MatrixView<const float> of) {
     return batch_norm_sums(sums, of, {}, l.stream);
   };
-  EXPECT_TRUE(refused(sums_of({l.sums.data(), 7}, x), "sums.size is 7, must be 8"));
+  EXPECT_TRUE(refused(sums_of({l.sums.data(), 7}, x),
+                      "sums.size is 7, must be 8, 2 values for each of the 4 channels of x"));
   EXPECT_TRUE(refused(sums_of({nullptr, 8}, x), "sums is null"));
   EXPECT_TRUE(refused(sums_of(l.sums.view(), {nullptr, 10, 4, 4}), "x is null"));
   EXPECT_TRUE(refused(sums_of(l.sums.view(), {l.x.data(), 5, 4, 8}), "x.stride is 8, must be cols = 4"));
@@ -448,7 +449,8 @@ TEST(BatchNorm, BadArguments) {
   EXPECT_TRUE(refused(statistics(1, -1, {}), "eps is -1"));
   EXPECT_TRUE(refused(statistics(1, NAN, {}), "eps is nan"));
   EXPECT_TRUE(refused(statistics(1, kEps, {{}, {}, 1.5f}), "running.momentum is 1.5"));
-  EXPECT_TRUE(refused(statistics(1, kEps, {{l.gamma.data(), 3}, {}}), "running.mean.size is 3, must be 4"));
+  EXPECT_TRUE(refused(statistics(1, kEps, {{l.gamma.data(), 3}, {}}),
+                      "running.mean.size is 3, must be 4, a value for each of the 4 channels of mean"));
   EXPECT_TRUE(refused(statistics(1, kEps, {{}, {l.gamma.data(), 5}}), "running.variance.size is 5"));
   EXPECT_TRUE(
       refused(batch_norm_statistics(l.mean.view(), {l.gamma.data(), 3}, {}, l.sums.view(), 1, kEps, l.stream),
@@ -464,7 +466,7 @@ TEST(BatchNorm, BadArguments) {
     return batch_norm(to, x, l.mean.view(), l.inv_std.view(), {l.gamma.data(), channels}, l.beta.view(),
                       epilogue, l.stream);
   };
-  EXPECT_TRUE(refused(apply({l.y.data(), 9, 4, 4}, 4, {}), "y is 9 x 4, must be 10 x 4"));
+  EXPECT_TRUE(refused(apply({l.y.data(), 9, 4, 4}, 4, {}), "y is 9 x 4, must be 10 x 4 like x"));
   EXPECT_TRUE(refused(apply(y, 3, {}), "gamma.size is 3, must be 4"));
   EXPECT_TRUE(refused(apply(y, 4, {{l.y.data(), 10, 3, 3}, false}), "residual is 10 x 3"));
 

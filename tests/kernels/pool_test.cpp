@@ -227,21 +227,21 @@ TEST(Pool, BadArguments) {
   EXPECT_TRUE(refused(pool(y, {nullptr, 1, 4, 4, 1}, good), "avg_pool: x is null"));
   EXPECT_TRUE(refused(pool(y, {a.data(), 1, 4, -4, 1}, good), "avg_pool: x is 1 x 4 x -4 x 1"));
   EXPECT_TRUE(
-      refused(pool({pooled.data(), 2, 2, 2, 1}, x, good), "has 2 images of 1 channels, must have 1 of 1"));
+      refused(pool({pooled.data(), 2, 2, 2, 1}, x, good), "has 2 images of 1 channel, must have 1 of 1"));
   EXPECT_TRUE(
-      refused(pool({pooled.data(), 1, 2, 2, 2}, x, good), "has 1 images of 2 channels, must have 1 of 1"));
-  EXPECT_TRUE(
-      refused(pool({pooled.data(), 1, 3, 2, 1}, x, good), "height of the pooled image is 3, must be 2"));
+      refused(pool({pooled.data(), 1, 2, 2, 2}, x, good), "has 1 image of 2 channels, must have 1 of 1"));
+  EXPECT_TRUE(refused(pool({pooled.data(), 1, 3, 2, 1}, x, good),
+                      "height of the pooled image is 3, must be 2 for an image with the height 4"));
   EXPECT_TRUE(
       refused(pool({pooled.data(), 1, 2, 1, 1}, x, good), "width of the pooled image is 1, must be 2"));
   EXPECT_TRUE(refused(pool(y, x, {0, 2, 2, 2, 0, 0}), "height is 0 and its stride 2"));
   EXPECT_TRUE(refused(pool(y, x, {2, 2, 2, 0, 0, 0}), "width is 2 and its stride 0"));
   EXPECT_TRUE(refused(pool(y, x, {2, 2, 2, 2, -1, 0}), "padding of the height is -1, must be in [0, 1]"));
   EXPECT_TRUE(refused(pool(y, x, {2, 3, 2, 2, 0, 2}), "padding of the width is 2, must be in [0, 1]"));
-  EXPECT_TRUE(
-      refused(pool(y, x, {5, 2, 2, 2, 0, 0}), "the height 5 does not fit an image with the height 4"));
-  EXPECT_TRUE(
-      refused(pool({pooled.data(), 1, 1, 2, 1}, {a.data(), 1, 0, 4, 1}, {2, 2, 2, 2, 1, 0}), "does not fit"));
+  EXPECT_TRUE(refused(pool(y, x, {5, 2, 2, 2, 0, 0}),
+                      "the window's height is 5, must be at most the padded image's: 4 + 2 * 0"));
+  EXPECT_TRUE(refused(pool({pooled.data(), 1, 1, 2, 1}, {a.data(), 1, 0, 4, 1}, {2, 2, 2, 2, 1, 0}),
+                      "height of the image is 0, must be at least 1"));
   const int64_t far = int64_t{1} << 31;
   EXPECT_TRUE(refused(pool({pooled.data(), 1, 1, 2, 1}, x, {2, 2, far, 2, 0, 0}), "2147483648"));
   EXPECT_TRUE(refused(pool({pooled.data(), 0, 1 << 14, 1 << 14, 4}, {a.data(), 0, 1 << 15, 1 << 15, 4}, good),

@@ -7,6 +7,7 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/core/check.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/conv/implicit_gemm/conv2d_kernel.cuh>
 #include <rondo/kernels/core/values.cuh>
@@ -144,12 +145,12 @@ Status forward(const std::optional<ConvTile>& tile, const ImageView<T>& y, const
   check.optional_input("residual", residual);
   check.optional_output("sums", sums);
   if (bias.data)
-    check.require(bias.size == g.k, "bias has ", bias.size, " elements, must be the out_channels of filter, ",
-                  g.k);
+    check.require(bias.size == g.k, "bias has ", counted(bias.size, "element"),
+                  ", must be the out_channels of filter, ", g.k);
   if (residual.data) check.same_shape("residual", residual, "y", y);
   if (sums.data) {
-    check.require(sums.size == 2 * g.k, "sums has ", sums.size,
-                  " elements, must be 2 * out_channels = ", 2 * g.k);
+    check.require(sums.size == 2 * g.k, "sums has ", counted(sums.size, "element"),
+                  ", must be 2 * out_channels = ", 2 * g.k);
     check.require(g.k <= kMostMomentColumns, "there are ", g.k, " out_channels, must be at most ",
                   kMostMomentColumns, " with sums");
   }
