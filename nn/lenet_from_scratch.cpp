@@ -232,6 +232,7 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
     EpochReport report{.epoch = epoch, .seconds = took.count(), .phases = {}};
     report.train_loss = seen.loss / static_cast<double>(data.train_count);
     report.test_accuracy = evaluate(replicas, streams);
+    report.learning_rate = options.lr;
     result.epochs.push_back(report);
     observer.after_epoch(report);
   }

@@ -2,6 +2,7 @@
 
 #include <rondo/collectives/arguments.h>
 #include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/gemm/gemm.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/nn/data/labels.h>
@@ -138,17 +139,18 @@ void check_options(const FashionMnist& data, const Options& options) {
   if (options.epochs < 1) refuse("epochs is ", options.epochs, ", must be at least 1");
   if (!std::isfinite(options.lr) || options.lr <= 0) refuse("lr is ", options.lr, ", must be above 0");
   if (data.train_count < 1 || data.test_count < 1)
-    refuse("there are ", data.train_count, " training and ", data.test_count,
-           " test images, must be at least 1 each");
+    refuse("there are ", data.train_count, " training and ", counted(data.test_count, "test image"),
+           ", must be at least 1 each");
   throw_if_error(check_algorithm("training LeNet", options.algorithm,
                                  {Algorithm::ring, Algorithm::direct, Algorithm::root}));
   if (options.batch_size < 1) refuse("batch_size is ", options.batch_size, ", must be at least 1");
   const auto ranks = static_cast<int64_t>(options.devices.size());
   if (ranks > options.batch_size)
-    refuse(ranks, " ranks share a batch of ", options.batch_size,
+    refuse(counted(ranks, "rank"), " share a batch of ", options.batch_size,
            ": there must be at least one sample for each");
   if (ranks > data.train_count)
-    refuse(ranks, " ranks share ", data.train_count, " training images: there must be at least one for each");
+    refuse(counted(ranks, "rank"), " share ", counted(data.train_count, "training image"),
+           ": there must be at least one for each");
 }
 
 std::vector<Replica> make_replicas(const FashionMnist& data, const Options& options,

@@ -1,5 +1,6 @@
 #include <rondo/nn/data/device_images.h>
 
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/nn/data/labels.h>
 #include <rondo/nn/train/data_parallel.h>
@@ -25,10 +26,11 @@ DeviceImages::DeviceImages(DataParallel& model, std::span<const uint8_t> images,
     : size_(static_cast<int64_t>(labels.size())) {
   const auto sample = static_cast<size_t>(model.graph().input().shape.size());
   if (labels.empty() || images.size() != labels.size() * sample)
-    throw Error(bad_argument("DeviceImages: there are ", images.size(), " bytes and ", labels.size(),
-                             " labels, must be ", sample, " bytes for each of at least one label"));
+    throw Error(bad_argument("DeviceImages: ", there_are(images.size(), "byte"), " and ",
+                             counted(labels.size(), "label"), ", must be ", counted(sample, "byte"),
+                             " for each of at least one label"));
   if (labels.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
-    throw Error(bad_argument("DeviceImages: there are ", labels.size(), " images, must be below 2^31"));
+    throw Error(bad_argument("DeviceImages: ", there_are(labels.size(), "image"), ", must be below 2^31"));
   check_labels("DeviceImages", labels, model.graph().output().shape.size());
   std::map<int, std::shared_ptr<OnDevice>> on;
   for (Replica& replica : model.replicas()) {

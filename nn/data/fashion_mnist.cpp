@@ -1,6 +1,8 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/data/fashion_mnist.h>
 #include <rondo/nn/data/idx.h>
+#include <rondo/nn/io/folder.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -27,14 +29,17 @@ constexpr KnownFile kTestLabels = {"t10k-labels", "idx1-ubyte",
                                    "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"};
 
 std::string find_file(const std::string& directory, const KnownFile& file) {
+  std::string unopened;  // a link that leads nowhere or in a circle, or a file that can't be accessed
   for (const char* separator : {"-", "."}) {
     for (const char* packing : {".gz", ""}) {
       const std::filesystem::path path =
           std::filesystem::path(directory) / concat(file.stem, separator, file.suffix, packing);
-      std::error_code ignored;  // an inaccessible file is reported as missing
+      std::error_code ignored;
       if (std::filesystem::exists(path, ignored)) return path.string();
+      if (unopened.empty() && is_name(path.string())) unopened = path.string();
     }
   }
+  if (!unopened.empty()) return unopened;  // opening it gives the reason
   throw Error(bad_argument(directory, " has no file ", file.stem, "-", file.suffix,
                            ".gz (nor the same without .gz), one of the four files of the data set"));
 }
@@ -47,7 +52,8 @@ struct Half {  // images and labels for training or test
 
 void check_images(const std::vector<int64_t>& shape, const std::string& path) {
   if (shape.size() != 3)
-    throw Error(bad_argument(path, ": has ", shape.size(), " dimensions, must be 3 (images x 28 x 28)"));
+    throw Error(
+        bad_argument(path, ": has ", counted(shape.size(), "dimension"), ", must be 3 (images x 28 x 28)"));
   if (shape[1] != FashionMnist::kHeight || shape[2] != FashionMnist::kWidth)
     throw Error(
         bad_argument(path, ": its images are ", shape[1], " x ", shape[2], " pixels, must be 28 x 28"));
@@ -56,9 +62,10 @@ void check_images(const std::vector<int64_t>& shape, const std::string& path) {
 
 void check_label_count(const std::vector<int64_t>& shape, const std::string& path, int64_t images) {
   if (shape.size() != 1)
-    throw Error(bad_argument(path, ": has ", shape.size(), " dimensions, must be 1 (a label an image)"));
+    throw Error(
+        bad_argument(path, ": has ", counted(shape.size(), "dimension"), ", must be 1 (a label an image)"));
   if (shape[0] != images)
-    throw Error(bad_argument(path, ": holds ", shape[0], " labels, must be ", images,
+    throw Error(bad_argument(path, ": holds ", counted(shape[0], "label"), ", must be ", images,
                              ", the number of images beside it"));
 }
 
@@ -107,12 +114,9 @@ std::string fashion_mnist_directory() {
 }
 
 FashionMnist load_fashion_mnist(const std::string& directory, Checksums checksums) {
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(directory, ignored)) {
-    const bool exists = std::filesystem::exists(directory, ignored);
-    throw Error(bad_argument("'", directory, "' ", exists ? "is not a directory" : "does not exist",
-                             ", must be a directory with the four files of Fashion-MNIST"));
-  }
+  if (const std::string why = why_no_folder(directory); !why.empty())
+    throw Error(
+        bad_argument("'", directory, "' ", why, ", must be a folder with the four files of Fashion-MNIST"));
   Half train = load_half(directory, kTrainImages, kTrainLabels, checksums);
   Half test = load_half(directory, kTestImages, kTestLabels, checksums);
 

@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/data/gzip.h>
 #include <zlib.h>
@@ -43,7 +44,7 @@ class DataFile::Inflater {
     if (result == Z_STREAM_END)
       end_member();
     else if (result == Z_BUF_ERROR)  // no input left, and there is room for output
-      file_.fail("is cut off: its gzip data (", file_.size(), " bytes) ends before the end mark");
+      file_.fail("is cut off: its gzip data (", counted(file_.size(), "byte"), ") ends before the end mark");
     else if (result != Z_OK)
       file_.fail("has damaged gzip data (", stream_.msg ? stream_.msg : "unknown format", ") after ",
                  unpacked_, " unpacked bytes");
@@ -57,7 +58,7 @@ class DataFile::Inflater {
     std::array<uint8_t, 2> next = {};
     file_.read(next.data(), std::min<int64_t>(left, 2), file_.size() - left);
     if (next != kGzipMagic)
-      file_.fail("has ", left, " bytes of something else after the end of its gzip data");
+      file_.fail("has ", counted(left, "byte"), " of something else after the end of its gzip data");
     inflateReset(&stream_);
   }
 
@@ -79,7 +80,7 @@ class DataFile::Inflater {
 
 DataFile::DataFile(const std::string& path) : file_(path) {
   if (file_.size() > kMostDataBytes)
-    file_.fail("has ", file_.size(), " bytes, must have at most ", kMostDataBytes);
+    file_.fail("has ", counted(file_.size(), "byte"), ", must have at most ", kMostDataBytes);
   std::array<uint8_t, 2> first = {};
   file_.read(first.data(), std::min<int64_t>(file_.size(), 2), 0);
   if (first == kGzipMagic) inflater_ = std::make_unique<Inflater>(file_);

@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/text.h>
@@ -42,8 +43,8 @@ void check_magic(const std::vector<uint8_t>& content, const std::string& path) {
   if (looks_like_markup(content))
     fail(path, "holds a web page or other markup, not IDX data: was an error page saved under this name?");
   if (std::ssize(content) < kMagicBytes)
-    fail(path, "has ", content.size(),
-         " bytes, too few for an IDX file, which begins with 4 bytes of magic number");
+    fail(path, "has ", counted(content.size(), "byte"),
+         ", too few for an IDX file, which begins with 4 bytes of magic number");
   const uint32_t magic = big_endian_word(content.data());
   if (magic >> 16 != 0 || content[2] != kUnsignedByte || content[3] == 0)
     fail(path, "begins with ", hex(magic),
@@ -66,8 +67,8 @@ IdxArray read_idx(const std::string& path, const ShapeCheck& check_shape) {
 
   const int64_t rank = content[3], header_bytes = kMagicBytes + rank * kSizeBytes;
   if (std::ssize(content) < header_bytes)
-    fail(path, "ends inside its header: ", content.size(), " bytes, must be at least ", header_bytes, " for ",
-         rank, " dimensions");
+    fail(path, "ends inside its header: ", counted(content.size(), "byte"), ", must be at least ",
+         header_bytes, " for ", counted(rank, "dimension"));
   IdxArray array;
   for (int64_t i = 0; i < rank; ++i)
     array.shape.push_back(big_endian_word(content.data() + kMagicBytes + i * kSizeBytes));
@@ -81,8 +82,8 @@ IdxArray read_idx(const std::string& path, const ShapeCheck& check_shape) {
   file.read(&content, std::max<int64_t>(wanted - std::ssize(content), 1));
   const int64_t present = std::ssize(content) - header_bytes;
   if (promised > present)
-    fail(path, "is cut off: its header promises ", product_text(array.shape), " values, but only ", present,
-         " bytes follow");
+    fail(path, "is cut off: its header promises ", product_text(array.shape), " values, but only ",
+         counted(present, "byte"), present == 1 ? " follows" : " follow");
   if (promised < present)
     fail(path, "has too many bytes: its header promises ", product_text(array.shape),
          " values, but more bytes follow");

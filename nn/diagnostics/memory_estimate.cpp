@@ -1,5 +1,6 @@
 #include <rondo/nn/diagnostics/memory_estimate.h>
 
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/kernels/loss/cross_entropy.h>
@@ -42,17 +43,18 @@ int64_t MemoryEstimate::total() const {
 
 MemoryEstimate estimate_training(const Graph& graph, const EstimateOptions& options) {
   if (options.batch < 0 || options.optimizer.arenas < 0 || options.optimizer.bytes < 0 || options.ranks < 1)
-    throw Error(bad_argument("memory estimate: a batch of ", options.batch, ", ", options.optimizer.arenas,
-                             " optimizer arenas and ", options.optimizer.bytes, " bytes beside them, ",
-                             options.ranks,
-                             " ranks: none may be negative, and the ranks must be at least 1"));
+    throw Error(bad_argument("memory estimate: a batch of ", options.batch, ", ",
+                             counted(options.optimizer.arenas, "optimizer arena"), " and ",
+                             counted(options.optimizer.bytes, "byte"), " beside them, ",
+                             counted(options.ranks, "rank"),
+                             ": none may be negative, and the ranks must be at least 1"));
   constexpr int64_t kMostSamples = int64_t{1} << 31;
   if (options.batch > kMostSamples)
     throw Error(
         bad_argument("memory estimate: a batch of ", options.batch, ", must be at most ", kMostSamples));
   if (options.optimizer.bytes > kMaxBytes)
-    throw Error(bad_argument("memory estimate: the optimizer has ", options.optimizer.bytes,
-                             " bytes beside its arenas, must be at most ", kMaxBytes));
+    throw Error(bad_argument("memory estimate: the optimizer has ", counted(options.optimizer.bytes, "byte"),
+                             " beside its arenas, must be at most ", kMaxBytes));
   const MemoryPlan plan = plan_training(graph, options.batch, options.plan);
   const ReplicaMemory replica = Replica::memory(graph, plan, options.batch);
   int64_t exchange = 0;

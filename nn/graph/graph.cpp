@@ -1,6 +1,7 @@
 #include <rondo/nn/graph/graph.h>
 
 #include <rondo/kernels/activation/cast.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/text.h>
 
 #include <algorithm>
@@ -152,7 +153,7 @@ Value Graph::add(std::unique_ptr<Op> op, const std::vector<Value>& inputs, Shape
 Value Graph::reshape(Value value, Shape shape) {
   if (value.shape.size() != shape.size())
     throw Error(bad_argument("graph: ", text(value.shape), " can't be seen as ", text(shape), ", which has ",
-                             shape.size(), " elements instead of ", value.shape.size()));
+                             counted(shape.size(), "element"), " instead of ", value.shape.size()));
   const DType type = this->value(value.id).type;
   values_.push_back({.shape = shape, .type = type, .producer = -1, .alias_of = value.id, .uses = {}});
   return {static_cast<int>(values_.size()) - 1, shape, type};

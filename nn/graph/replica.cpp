@@ -1,6 +1,7 @@
 #include <rondo/nn/graph/replica.h>
 
 #include <rondo/kernels/activation/cast.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/random/random.h>
 
 #include <algorithm>
@@ -58,8 +59,9 @@ ReplicaMemory Replica::memory(const Graph& graph, const MemoryPlan& plan, int64_
 
 void Replica::set_batch(int64_t batch, int64_t first) {
   if (batch < 0 || batch > max_batch_)
-    throw Error(bad_argument("replica: a batch of ", batch, " samples, must be at least 0 and at most ",
-                             max_batch_, ", for which the memory was planned"));
+    throw Error(bad_argument("replica: a batch of ", counted(batch, "sample"),
+                             ", must be at least 0 and at most ", max_batch_,
+                             ", for which the memory was planned"));
   batch_ = batch;
   first_ = first;
 }
@@ -99,8 +101,9 @@ void Replica::round_parameters() {
 const Step& Replica::step_of(ScheduleEntry::Kind kind, int node) const {
   const auto step = std::ranges::find(plan_.steps, ScheduleEntry{kind, node}, &Step::entry);
   if (step == plan_.steps.end())
-    throw Error(bad_argument("replica: node ", node, " has no such step, there are ", graph_.nodes().size(),
-                             " nodes, and the memory may be planned for evaluation"));
+    throw Error(bad_argument("replica: node ", node, " has no such step, ",
+                             there_are(graph_.nodes().size(), "node"),
+                             ", and the memory may be planned for evaluation"));
   return *step;
 }
 

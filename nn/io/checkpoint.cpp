@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/io/checkpoint.h>
 #include <rondo/nn/io/device_tensors.h>
@@ -134,8 +135,9 @@ std::vector<DeviceTensor> tensors_to_load(DataParallel& model, const Metadata& m
   if (own) {
     const auto replicas = number_of<int64_t>(metadata, "own_statistics");
     if (model.options().sync_batch_norm || replicas != model.devices())
-      fail("it has separate running statistics for ", replicas, " replicas, the model has ", model.devices(),
-           " replicas with ", model.options().sync_batch_norm ? "shared" : "separate", " statistics");
+      fail("it has separate running statistics for ", counted(replicas, "replica"), ", the model has ",
+           counted(model.devices(), "replica"), " with ",
+           model.options().sync_batch_norm ? "shared" : "separate", " statistics");
   }
   append(tensors, state_tensors(model, own));
   return tensors;

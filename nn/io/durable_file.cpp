@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/io/durable_file.h>
+#include <rondo/nn/io/folder.h>
 #include <rondo/nn/io/parse.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -47,17 +48,26 @@ fs::path end_of_links(const std::string& path) {
   constexpr int kMostLinks = 40;  // as in Linux
   fs::path end = fs::absolute(path);
   for (int links = 0; fs::is_symlink(fs::symlink_status(end)); ++links) {
-    if (links == kMostLinks) refuse(path, "is a symbolic link that does not lead to a file");
+    if (links == kMostLinks) refuse(path, "is a symbolic link that leads in a circle");
     end = end.parent_path() / fs::read_symlink(end);
   }
   return fs::weakly_canonical(end.parent_path()) / end.filename();
 }
 
+void check_folder(const std::string& path, const fs::path& folder) {
+  const std::string why = why_no_folder(folder.string());
+  if (why.empty()) return;
+  // Below a file nothing exists: the file is what is wrong.
+  std::error_code unseen;
+  for (fs::path above = folder; above.has_relative_path(); above = above.parent_path())
+    if (fs::is_regular_file(above, unseen)) refuse(path, above.string(), " is a file, must be a folder");
+  refuse(path, "the folder ", folder.string(), " ", why);
+}
+
 fs::path checked_target(const std::string& path) try {
   const fs::path target = path.empty() ? fs::path() : end_of_links(path);
   if (!target.has_filename() || fs::is_directory(target)) refuse(path, "is a folder, must be a file");
-  if (!fs::is_directory(target.parent_path()))
-    refuse(path, "the folder ", target.parent_path().string(), " does not exist");
+  check_folder(path, target.parent_path());
   if (fs::exists(target)) {
     if (!fs::is_regular_file(target)) refuse(path, "exists and is not a regular file");
     if (access(target.c_str(), W_OK) != 0)

@@ -1,6 +1,7 @@
 // RegularFile: opens regular files only.
 #pragma once
 
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
 
 #include <cstdint>
@@ -28,7 +29,7 @@ class RegularFile {
   // bad_argument Error for a file of more than `most_bytes`, before any allocation.
   template <class Bytes>
   Bytes contents(int64_t most_bytes) const {
-    if (size_ > most_bytes) fail("has ", size_, " bytes, must have at most ", most_bytes);
+    if (size_ > most_bytes) fail("has ", counted(size_, "byte"), ", must have at most ", most_bytes);
     Bytes bytes;
     bytes.resize(static_cast<size_t>(size_));
     read(bytes.data(), size_, 0);

@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/io/durable_file.h>
 #include <rondo/nn/io/regular_file.h>
@@ -20,15 +21,15 @@ constexpr int64_t kMostHeaderBytes = 100'000'000;  // the limit of the reference
 // Reads the length of the header's text, which follows it.
 int64_t read_header_length(const RegularFile& file, int64_t size) {
   if (size < kLengthBytes)
-    file.fail("has ", size, " bytes, too few for a safetensors file, which begins with ", kLengthBytes,
-              " bytes of length");
+    file.fail("has ", counted(size, "byte"), ", too few for a safetensors file, which begins with ",
+              kLengthBytes, " bytes of length");
   uint64_t length = 0;
   file.read(&length, kLengthBytes, 0);
   if (length > static_cast<uint64_t>(kMostHeaderBytes))
-    file.fail("its header has ", length, " bytes, must have at most ", kMostHeaderBytes,
+    file.fail("its header has ", counted(length, "byte"), ", must have at most ", kMostHeaderBytes,
               ": not a safetensors file, or damaged");
   if (static_cast<int64_t>(length) > size - kLengthBytes)
-    file.fail("its header has ", length, " bytes, but only ", size - kLengthBytes,
+    file.fail("its header has ", counted(length, "byte"), ", but only ", size - kLengthBytes,
               " follow: not a safetensors file, or cut off");
   return static_cast<int64_t>(length);
 }
@@ -68,8 +69,8 @@ SafetensorsHeader header_for(std::span<const StoredTensor* const> tensors) {
     if (!names.insert(tensor->name).second) fail("is there twice");
     const int64_t bytes = bytes_of(tensor->type, tensor->shape);
     if (bytes != static_cast<int64_t>(tensor->bytes.size()))
-      fail("is ", text_of(tensor->type, tensor->shape), ", which does not belong to ", tensor->bytes.size(),
-           " bytes");
+      fail("is ", text_of(tensor->type, tensor->shape), ", which does not belong to ",
+           counted(tensor->bytes.size(), "byte"));
     header.entries.push_back({tensor->name, tensor->type, tensor->shape, end, end + bytes});
     end += bytes;
   }
@@ -117,8 +118,8 @@ void write_safetensors(const std::string& path, std::span<const StoredTensor> te
     header.metadata = metadata;
     text = text_of(header);
     if (static_cast<int64_t>(text.size()) > kMostHeaderBytes)
-      throw Error(
-          bad_argument("the header has ", text.size(), " bytes, must have at most ", kMostHeaderBytes));
+      throw Error(bad_argument("the header has ", counted(text.size(), "byte"), ", must have at most ",
+                               kMostHeaderBytes));
   } catch (const Error& error) {
     throw Error(bad_argument(path, ": ", error.what()));
   }

@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/io/c_locale.h>
 #include <rondo/nn/io/printable.h>
@@ -63,7 +64,7 @@ class HeaderReader {
     if (value > static_cast<uint64_t>(kMost)) fail(where(), " holds ", value, ", must be below 2^63");
     std::vector<int64_t>& numbers = field_ == kShape ? header_.entries.back().shape : offsets_;
     const size_t most = field_ == kShape ? kMostDimensions : 2;
-    if (numbers.size() == most) fail(where(), " has more than ", most, " numbers");
+    if (numbers.size() == most) fail(where(), " has more than ", counted(most, "number"));
     numbers.push_back(static_cast<int64_t>(value));
     return true;
   }
@@ -121,7 +122,8 @@ class HeaderReader {
       for (size_t field = 0; field < kFields.size(); ++field)
         if (!seen_[field]) fail("tensor ", shown_tensor(), " has no ", kFields[field]);
       if (offsets_.size() != 2)
-        fail("data_offsets of tensor ", shown_tensor(), " has ", offsets_.size(), " numbers, must have 2");
+        fail("data_offsets of tensor ", shown_tensor(), " has ", counted(offsets_.size(), "number"),
+             ", must have 2");
       header_.entries.back().begin = offsets_[0];
       header_.entries.back().end = offsets_[1];
     }
@@ -183,7 +185,7 @@ void check_places(std::vector<SafetensorsHeader::Entry>& entries, int64_t data_b
     if (entry.begin != end)
       fail_here("begins at byte ", entry.begin, ", must begin at ", end, ", where the one before it ends");
     if (entry.end - entry.begin != bytes)
-      fail_here("is ", text_of(entry.type, entry.shape), ", which is ", bytes, " bytes, but has ",
+      fail_here("is ", text_of(entry.type, entry.shape), ", which is ", counted(bytes, "byte"), ", but has ",
                 entry.end - entry.begin);
     end = entry.end;
   }

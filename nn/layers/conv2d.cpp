@@ -1,6 +1,7 @@
 #include <rondo/nn/layers/conv2d.h>
 
 #include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
 
 #include <algorithm>
@@ -100,9 +101,9 @@ Value Conv2d::build(Graph& graph, Value x) const {
                              ", must be fp32 with activations of ", name_of(x.type)));
   if (out_channels_ < 1 || filter_.height < 1 || filter_.width < 1 || options.stride_h < 1 ||
       options.stride_w < 1 || options.pad_h < 0 || options.pad_w < 0)
-    throw Error(bad_argument("Conv2d: ", out_channels_, " filters of ", filter_.height, " x ", filter_.width,
-                             " with stride ", options.stride_h, " x ", options.stride_w, " and padding ",
-                             options.pad_h, " x ", options.pad_w,
+    throw Error(bad_argument("Conv2d: ", counted(out_channels_, "filter"), " of ", filter_.height, " x ",
+                             filter_.width, " with stride ", options.stride_h, " x ", options.stride_w,
+                             " and padding ", options.pad_h, " x ", options.pad_w,
                              ": all but the padding must be at least 1"));
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   const int64_t most = std::max(

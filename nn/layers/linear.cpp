@@ -1,6 +1,7 @@
 #include <rondo/nn/layers/linear.h>
 
 #include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/gemm/gemm.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
 
@@ -76,7 +77,8 @@ class LinearOp : public Op {
 }  // namespace
 
 Value Linear::build(Graph& graph, Value x) const {
-  if (outputs_ < 1) throw Error(bad_argument("Linear: it has ", outputs_, " outputs, must have at least 1"));
+  if (outputs_ < 1)
+    throw Error(bad_argument("Linear: it has ", counted(outputs_, "output"), ", must have at least 1"));
   const int64_t inputs = x.shape.size();
   checked_product("Linear: the weight", {inputs, outputs_});
   const Fans fans = {inputs, outputs_};

@@ -2,6 +2,7 @@
 
 #include <rondo/kernels/activation/add.h>
 #include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/text.h>
 
 #include <string>
@@ -46,8 +47,8 @@ class AddOp : public Op {
 std::vector<AnyModule> Module::parts() const { return {}; }
 
 AnyModule Module::with_outputs(int64_t outputs) const {
-  throw Error(
-      bad_argument("module: cannot be made with ", outputs, " outputs: it cannot be split by outputs"));
+  throw Error(bad_argument("module: cannot be made with ", counted(outputs, "output"),
+                           ": it cannot be split by outputs"));
 }
 
 Value Sequential::build(Graph& graph, Value x) const {

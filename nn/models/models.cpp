@@ -1,5 +1,6 @@
 #include <rondo/nn/models/models.h>
 
+#include <rondo/kernels/core/counted.h>
 #include <rondo/nn/layers/batch_norm.h>
 #include <rondo/nn/layers/conv2d.h>
 #include <rondo/nn/layers/linear.h>
@@ -50,7 +51,8 @@ AnyModule resnet18(int64_t classes, WeightInit weights) {
 }
 
 AnyModule mlp(int64_t layers, int64_t width, int64_t outputs, WeightInit weights) {
-  if (layers < 0) throw Error(bad_argument("mlp: it has ", layers, " layers, must have at least 0"));
+  if (layers < 0)
+    throw Error(bad_argument("mlp: it has ", counted(layers, "layer"), ", must have at least 0"));
   std::vector<AnyModule> modules;
   for (int64_t layer = 0; layer < layers; ++layer) {
     modules.push_back(Linear(width, {.weights = weights}));

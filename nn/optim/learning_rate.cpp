@@ -1,6 +1,7 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
-#include <rondo/nn/optim/learning_rate.h>
 #include <rondo/nn/io/parse.h>
+#include <rondo/nn/optim/learning_rate.h>
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +31,8 @@ LearningRate LearningRate::constant(double rate) { return {Kind::constant, rate}
 LearningRate LearningRate::step_decay(double rate, int64_t epochs, double gamma) {
   LearningRate result(Kind::step_decay, rate);
   if (epochs < 1)
-    throw Error(bad_argument("the learning rate falls every ", epochs, " epochs, must be at least 1"));
+    throw Error(
+        bad_argument("the learning rate falls every ", counted(epochs, "epoch"), ", must be at least 1"));
   if (!(is_positive_float(gamma) && gamma <= 1))
     throw Error(bad_argument("the learning rate falls by a factor of ", gamma,
                              ", must be above 0 as a float, and at most 1"));
@@ -49,7 +51,8 @@ LearningRate LearningRate::cosine(double rate, double minimum) {
 }
 
 LearningRate LearningRate::with_warmup(int64_t steps) const {
-  if (steps < 0) throw Error(bad_argument("the warm-up has ", steps, " steps, must have at least 0"));
+  if (steps < 0)
+    throw Error(bad_argument("the warm-up has ", counted(steps, "step"), ", must have at least 0"));
   LearningRate result = *this;
   result.warmup_ = steps;
   return result;
@@ -57,10 +60,10 @@ LearningRate LearningRate::with_warmup(int64_t steps) const {
 
 void LearningRate::check(TrainingRun run) const {
   if (run.steps < 1 || run.steps_per_epoch < 1)
-    throw Error(bad_argument("the run has ", run.steps, " steps, ", run.steps_per_epoch,
+    throw Error(bad_argument("the run has ", counted(run.steps, "step"), ", ", run.steps_per_epoch,
                              " an epoch, both must be at least 1"));
   if (warmup_ > run.steps)
-    throw Error(bad_argument("the warm-up has ", warmup_, " steps, must have at most ", run.steps,
+    throw Error(bad_argument("the warm-up has ", counted(warmup_, "step"), ", must have at most ", run.steps,
                              ", those of the whole run"));
 }
 

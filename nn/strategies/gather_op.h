@@ -20,6 +20,7 @@
 // the workspace, which no other operation uses during an exchange.
 #pragma once
 
+#include <rondo/kernels/core/counted.h>
 #include <rondo/nn/graph/op.h>
 #include <rondo/nn/train/shard.h>
 
@@ -38,7 +39,7 @@ class GatherOp : public Op {
   void set_senders(std::vector<int> senders) { senders_ = std::move(senders); }
   const std::vector<int>& senders() const { return senders_; }
 
-  std::string description() const override { return concat("gather from ", ranks_, " ranks"); }
+  std::string description() const override { return concat("gather from ", counted(ranks_, "rank")); }
   int64_t workspace_bytes(int64_t batch) const override;
 
   // The columns of a rank: first and count.

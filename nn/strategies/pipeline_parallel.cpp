@@ -33,6 +33,7 @@
 
 #include <rondo/nn/strategies/pipeline_parallel.h>
 
+#include <rondo/kernels/core/counted.h>
 #include <rondo/nn/train/shard.h>
 
 #include <algorithm>
@@ -74,8 +75,9 @@ PipelineParallel::PipelineParallel(const AnyModule& network, Shape input, const 
     Stage& stage = stages_.emplace_back(
         Stage{make_graph(Sequential(part.modules), part.input), {}, {}, {}, {}, {}, {}, {}});
     if (stage.graph.nodes().size() != static_cast<size_t>(part.nodes))
-      throw Error(bad_argument(kPipelineParallel, ": stage ", s, " alone has ", stage.graph.nodes().size(),
-                               " operations, must have ", part.nodes, " as in the whole network"));
+      throw Error(bad_argument(kPipelineParallel, ": stage ", s, " alone has ",
+                               counted(stage.graph.nodes().size(), "operation"), ", must have ", part.nodes,
+                               " as in the whole network"));
     stage.part = part_of(whole_, part, stage.graph);
     stage.worker = std::make_unique<Worker>(
         stage.graph, WorkerOptions{.device = device,

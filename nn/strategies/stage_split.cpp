@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/nn/strategies/stage_split.h>
 
 #include <algorithm>
@@ -87,8 +88,8 @@ std::vector<size_t> balanced_parts(const std::vector<double>& costs, size_t part
 std::vector<StagePart> stages_of(const AnyModule& network, Shape input, int64_t batch, size_t stages) {
   const std::vector<StagePart> parts = stage_parts(network, input, batch);
   if (stages > parts.size())
-    throw Error(bad_argument("pipeline parallel: ", stages, " devices, must be at most ", parts.size(),
-                             ", the parts that this network can be cut into"));
+    throw Error(bad_argument("pipeline parallel: ", counted(stages, "device"), ", must be at most ",
+                             parts.size(), ", the parts that this network can be cut into"));
   std::vector<double> costs;
   for (const StagePart& part : parts) costs.push_back(part.cost);
   const std::vector<size_t> begins = balanced_parts(costs, stages);

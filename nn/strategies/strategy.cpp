@@ -2,6 +2,7 @@
 
 #include <rondo/collectives/communicator.h>
 #include <rondo/collectives/peer_access.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/nn/data/labels.h>
 #include <rondo/nn/graph/replica.h>
 #include <rondo/nn/strategies/data_partition.h>
@@ -37,8 +38,8 @@ const StrategyOptions& checked(const char* name, const StrategyOptions& options)
     throw Error(bad_argument(name, ": the batch is ", options.batch, ", must be at least 1 and at most ",
                              kMostSamples));
   if (options.micro_batches < 1)
-    throw Error(
-        bad_argument(name, ": there are ", options.micro_batches, " micro-batches, must be at least 1"));
+    throw Error(bad_argument(name, ": ", there_are(options.micro_batches, "micro-batch", "micro-batches"),
+                             ", must be at least 1"));
   if (!(options.learning_rate >= 0) || !std::isfinite(options.learning_rate))
     throw Error(bad_argument(name, ": the learning rate is ", options.learning_rate,
                              ", must be finite and not negative"));
@@ -50,14 +51,14 @@ int64_t checked_size(const char* name, const Batch& batch, const Graph& graph, i
   const auto values = static_cast<int64_t>(batch.x.size());
   const int64_t size = values / sample;
   if (values % sample != 0 || size < 1 || size > most)
-    throw Error(bad_argument(name, ": the batch has ", values, " values, must have ", sample,
-                             " for each of 1 to ", most, " samples"));
+    throw Error(bad_argument(name, ": the batch has ", counted(values, "value"), ", must have ", sample,
+                             " for each of 1 to ", counted(most, "sample")));
   const auto labels = static_cast<int64_t>(batch.labels.size()),
              targets = static_cast<int64_t>(batch.targets.size());
   if (!(labels == size && targets == 0) && !(labels == 0 && targets == size * outputs))
-    throw Error(bad_argument(name, ": there are ", labels, " labels and ", targets, " target values for ",
-                             size, " samples, must be ", size, " labels or ", size * outputs,
-                             " target values"));
+    throw Error(bad_argument(name, ": ", there_are(labels, "label"), " and ",
+                             counted(targets, "target value"), " for ", counted(size, "sample"), ", must be ",
+                             counted(size, "label"), " or ", counted(size * outputs, "target value")));
   check_labels(name, batch.labels, outputs);
   return size;
 }

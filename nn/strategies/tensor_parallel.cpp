@@ -35,6 +35,7 @@
 #include <rondo/nn/strategies/tensor_parallel.h>
 
 #include <rondo/collectives/reduce/reduce_vectors.h>
+#include <rondo/kernels/core/counted.h>
 
 #include <numeric>
 
@@ -47,8 +48,8 @@ constexpr const char* kTensorParallel = "tensor parallel";
 const StrategyOptions& checked(const StrategyOptions& options) {
   nn::checked(kTensorParallel, options);
   if (options.devices.size() > kMaxRanks)
-    throw Error(
-        bad_argument(kTensorParallel, ": ", options.devices.size(), " devices, must be at most ", kMaxRanks));
+    throw Error(bad_argument(kTensorParallel, ": ", counted(options.devices.size(), "device"),
+                             ", must be at most ", kMaxRanks));
   return options;
 }
 

@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/nn/data/labels.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/train/data_parallel.h>
@@ -13,12 +14,12 @@ DataParallel::~DataParallel() { group_->streams().drain(); }
 int64_t DataParallel::batch_of(std::span<const float> x) const {
   const int64_t sample = graph().input().shape.size(), size = static_cast<int64_t>(x.size());
   if (size % sample != 0)
-    throw Error(bad_argument("DataParallel: the batch has ", size, " values, must have a multiple of ",
-                             sample, ", the size of a sample"));
+    throw Error(bad_argument("DataParallel: the batch has ", counted(size, "value"),
+                             ", must have a multiple of ", sample, ", the size of a sample"));
   const int64_t batch = size / sample;
   if (batch < 1 || batch > options().batch)
-    throw Error(
-        bad_argument("DataParallel: the batch has ", batch, " samples, must have 1 to ", options().batch));
+    throw Error(bad_argument("DataParallel: the batch has ", counted(batch, "sample"), ", must have 1 to ",
+                             options().batch));
   return batch;
 }
 
@@ -38,7 +39,7 @@ void DataParallel::train_step(std::span<const float> x, std::span<const int32_t>
   steps_.check(optimizer);
   const int64_t batch = batch_of(x);
   if (static_cast<int64_t>(labels.size()) != batch)
-    throw Error(bad_argument("DataParallel: there are ", labels.size(), " labels, must be ", batch,
+    throw Error(bad_argument("DataParallel: ", there_are(labels.size(), "label"), ", must be ", batch,
                              ", one for each sample"));
   check_labels("DataParallel", labels, graph().output().shape.size());
   stage(x, labels, batch);
@@ -50,7 +51,7 @@ void DataParallel::train_step(std::span<const float> x, std::span<const float> t
   steps_.check(optimizer);
   const int64_t batch = batch_of(x), outputs = graph().output().shape.size();
   if (static_cast<int64_t>(targets.size()) != batch * outputs)
-    throw Error(bad_argument("DataParallel: there are ", targets.size(), " target values, must be ",
+    throw Error(bad_argument("DataParallel: ", there_are(targets.size(), "target value"), ", must be ",
                              batch * outputs, ", ", outputs, " for each sample"));
   stage(x, targets, batch);
   steps_.take(*staged_, optimizer);

@@ -1,5 +1,6 @@
 #include <rondo/collectives/across_hosts/process_group.h>
 #include <rondo/collectives/arguments.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/nn/train/data_parallel_options.h>
 #include <rondo/nn/train/gradient_buckets.h>
 
@@ -91,9 +92,9 @@ DataParallelOptions with_device_count_invariance(DataParallelOptions options) {
   };
   const auto devices = static_cast<int>(options.devices.size());
   if (devices < 1 || devices > kSampleBlocks)
-    refuse("there are ", devices, " devices, must be 1 to ", kSampleBlocks, ", the number of sample blocks");
+    refuse(there_are(devices, "device"), ", must be 1 to ", kSampleBlocks, ", the number of sample blocks");
   if (options.batch < kSampleBlocks)
-    refuse("the batch has ", options.batch, " samples, must have at least ", kSampleBlocks,
+    refuse("the batch has ", counted(options.batch, "sample"), ", must have at least ", kSampleBlocks,
            ", one for each sample block");
   if (options.processes) refuse("there are several processes, must be one");
   if (options.group_size > 0) refuse("group_size is ", options.group_size, ", must be 0");

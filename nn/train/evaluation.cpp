@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/nn/data/device_images.h>
 #include <rondo/nn/data/labels.h>
 #include <rondo/nn/data/staged_batch.h>
@@ -42,7 +43,7 @@ std::vector<float> predict(ReplicaGroup& group, std::span<const float> x) {
   const int64_t sample = group.graph().input().shape.size(), outputs = group.graph().output().shape.size();
   const int64_t size = static_cast<int64_t>(x.size());
   if (size % sample != 0)
-    throw Error(bad_argument("DataParallel: there are ", size, " values, must be a multiple of ", sample,
+    throw Error(bad_argument("DataParallel: ", there_are(size, "value"), ", must be a multiple of ", sample,
                              ", the size of a sample"));
   std::vector<float> all(static_cast<size_t>(size / sample * outputs));
   forward_in_batches(
@@ -66,8 +67,9 @@ std::vector<float> predict(ReplicaGroup& group, std::span<const float> x) {
 LossStats evaluate(ReplicaGroup& group, std::span<const float> x, std::span<const int32_t> labels) {
   const auto sample = static_cast<size_t>(group.graph().input().shape.size());
   if (x.size() != labels.size() * sample)
-    throw Error(bad_argument("DataParallel: there are ", x.size(), " values and ", labels.size(),
-                             " labels, must be ", sample, " values for each label"));
+    throw Error(bad_argument("DataParallel: ", there_are(x.size(), "value"), " and ",
+                             counted(labels.size(), "label"), ", must be ", counted(sample, "value"),
+                             " for each label"));
   check_labels("DataParallel", labels, group.graph().output().shape.size());
   return evaluate_with(group, static_cast<int64_t>(labels.size()),
                        [&](Replica& replica, size_t rank, Shard shard) {

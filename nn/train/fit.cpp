@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/reduce/first_nonfinite.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/train/fit.h>
@@ -105,7 +106,7 @@ class Run {
       refuse("the training continues in epoch ", from.epoch, ", must be 1 to ", options_.epochs, ", or ",
              options_.epochs + 1, " if it is complete");
     if (from.step < 0 || from.step >= run_.steps_per_epoch)
-      refuse("the training continues after ", from.step, " steps of its epoch, must be 0 to ",
+      refuse("the training continues after ", counted(from.step, "step"), " of its epoch, must be 0 to ",
              run_.steps_per_epoch - 1);
     if (from.step > 0 && (from.seed != options_.seed || from.batch != model_.options().batch))
       refuse("the training continues in the middle of an epoch with seed ", from.seed, " and batch ",
@@ -184,6 +185,7 @@ class Run {
     report.phases = share_out(report.seconds, model_.phases());
     report.test_accuracy =
         static_cast<double>(model_.evaluate(test_).correct) / static_cast<double>(test_.size());
+    report.learning_rate = optimizer_.learning_rate();
     result_.epochs.push_back(report);
     move_to(epoch_ + 1, 0);
     if (!options_.checkpoint.empty()) observer_.before_save(report);
@@ -241,7 +243,7 @@ FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& dat
               FitObserver& observer, Trace* trace) {
   constexpr int64_t kMostEpochs = int64_t{1} << 31;  // the total number of steps fits in 63 bits
   if (options.epochs < 1 || options.epochs > kMostEpochs)
-    refuse("there are ", options.epochs, " epochs, must be 1 to ", kMostEpochs);
+    refuse(there_are(options.epochs, "epoch"), ", must be 1 to ", kMostEpochs);
   check_data(model, data);
   model.throw_if_failed();
   model.take_loss_stats();  // resets the statistics

@@ -21,6 +21,7 @@ struct EpochReport {
   double test_accuracy = 0;
   double seconds = 0;   // training only, without evaluation
   PhaseSeconds phases;  // `seconds`, split in the proportions of the epoch's last full batch
+  float learning_rate = 0;  // of the epoch's last step
 };
 
 }  // namespace rondo

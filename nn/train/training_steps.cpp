@@ -1,6 +1,7 @@
 #include <rondo/collectives/collectives.h>
 #include <rondo/kernels/activation/add.h>
 #include <rondo/kernels/activation/cast.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/runtime/launch_trace.h>
 #include <rondo/nn/train/training_steps.h>
@@ -59,8 +60,8 @@ void TrainingSteps::take(BatchIterator& batches, Optimizer& optimizer) {
   check(optimizer);
   const int64_t batch = batches.next_batch();
   if (batch < 1 || batch > options_.batch)
-    throw Error(
-        bad_argument("DataParallel: the batch has ", batch, " samples, must have 1 to ", options_.batch));
+    throw Error(bad_argument("DataParallel: the batch has ", counted(batch, "sample"), ", must have 1 to ",
+                             options_.batch));
   // The optimizer's steps write the rounded parameters. Others who change the parameters (initial values, a
   // checkpoint, the caller) do not.
   group_.on_each([](Replica& replica, size_t) {

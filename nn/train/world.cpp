@@ -1,6 +1,7 @@
 #include <rondo/nn/train/world.h>
 
 #include <rondo/collectives/reduce/reduce_vectors.h>
+#include <rondo/kernels/core/counted.h>
 
 #include <algorithm>
 
@@ -9,11 +10,11 @@ namespace rondo::nn {
 World::World(const char* what, int local, ProcessGroup* processes)
     : what_(what), local_(local), processes_(processes) {
   if (local > kMaxRanks)
-    throw Error(bad_argument(what_, ": there are ", local, " devices, must be at most ", kMaxRanks));
+    throw Error(bad_argument(what_, ": ", there_are(local, "device"), ", must be at most ", kMaxRanks));
   const std::vector<int> ranks = gather(local, "comparing the numbers of ranks");
   for (size_t process = 1; process < ranks.size(); ++process)
     if (ranks[process] != ranks[0])
-      throw Error(bad_argument(what_, ": there are ", ranks[process], " devices in ",
+      throw Error(bad_argument(what_, ": ", there_are(ranks[process], "device"), " in ",
                                processes_->name(static_cast<int>(process)), " and ", ranks[0], " in ",
                                processes_->name(0), ", must be as many in all processes"));
 }

@@ -72,8 +72,22 @@ TEST_F(DataSet, MissingDirectory) {
             "");
   const std::string file = directory_ / "train-labels-idx1-ubyte.gz";
   EXPECT_EQ(
-      missing(error_of([&] { load_fashion_mnist(file, Checksums::report); }), {file, "is not a directory"}),
-      "");
+      missing(error_of([&] { load_fashion_mnist(file, Checksums::report); }), {file, "is not a folder"}), "");
+}
+
+// A link in a circle is something else than no file.
+TEST_F(DataSet, LinksInACircle) {
+  const std::string circle = directory_ / "circle";
+  std::filesystem::create_symlink("circle", circle);
+  EXPECT_EQ(missing(error_of([&] { load_fashion_mnist(circle, Checksums::report); }),
+                    {"'" + circle + "' can't be opened (Too many levels of symbolic links)"}),
+            "");
+  const std::string images = directory_ / "train-images-idx3-ubyte.gz";
+  rename("train-images-idx3-ubyte.gz", "train-images-idx3-ubyte");
+  std::filesystem::create_symlink(circle, images);
+  load();  // of several names, one that can be opened is taken
+  rename("train-images-idx3-ubyte", "elsewhere");
+  expect_refused({images + ": can't be opened (Too many levels of symbolic links)"});
 }
 
 TEST_F(DataSet, EachMissingFileIsNamed) {
@@ -94,7 +108,7 @@ TEST_F(DataSet, ImagesOfAnotherSize) {
 
 TEST_F(DataSet, ImagesAndLabelsExchanged) {
   replace("train-images-idx3-ubyte.gz", idx({5}, pattern(5, 10)));
-  expect_refused({"train-images-idx3-ubyte.gz", "1 dimensions", "3"});
+  expect_refused({"train-images-idx3-ubyte.gz", "1 dimension,", "3"});
   replace("train-images-idx3-ubyte.gz", idx({5, 28, 28}, pattern(5 * 784, 256)));
   replace("train-labels-idx1-ubyte.gz", idx({5, 28, 28}, pattern(5 * 784, 256)));
   expect_refused({"train-labels-idx1-ubyte.gz", "3 dimensions", "1"});

@@ -118,7 +118,7 @@ TEST_F(Idx, TrailingBytes) {
   expect_refused(idx({2000}, Bytes(2001)), {"too many bytes"});
   Bytes followed = gzip(kGood);
   followed.push_back('x');
-  expect_refused(followed, {"1 bytes of something else"});
+  expect_refused(followed, {"1 byte of something else"});
 }
 
 TEST_F(Idx, SaysHowMuchIsMissing) {

@@ -78,7 +78,7 @@ TEST_F(DurableFile, LinksThatLeadNowhereAreRefused) {
   std::filesystem::create_symlink("back", a);
   std::filesystem::create_symlink(a, b);
   std::filesystem::create_symlink("absent/a", c);
-  EXPECT_EQ(refusal(a), a + ": is a symbolic link that does not lead to a file");
+  EXPECT_EQ(refusal(a), a + ": is a symbolic link that leads in a circle");
   EXPECT_EQ(refusal(a + "/a"), a + "/a: can't be written (Too many levels of symbolic links)");
   EXPECT_EQ(refusal(c), c + ": the folder " + (directory_ / "absent") + " does not exist");
   EXPECT_EQ(directory_.files(), 3u);
@@ -90,6 +90,11 @@ TEST_F(DurableFile, RefusesWhatCanNotBeAFile) {
   EXPECT_EQ(refusal(""), ": is a folder, must be a file");
   EXPECT_EQ(refusal(directory_ / "none/a"),
             directory_ / "none/a" + ": the folder " + (directory_ / "none") + " does not exist");
+  replace(directory_ / "file", "text");
+  for (const std::string below : {"file/a", "file/none/a"})
+    EXPECT_EQ(refusal(directory_ / below),
+              directory_ / below + ": " + (directory_ / "file") + " is a file, must be a folder");
+  std::filesystem::remove(directory_ / "file");
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   EXPECT_EQ(refusal(path_), path_ + ": exists and is not a regular file");
   const std::string longest = directory_ / std::string(250, 'n');

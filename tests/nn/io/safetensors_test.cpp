@@ -240,7 +240,7 @@ TEST_F(SafetensorsFile, RefusesPlacesThatDoNotFit) {
   const auto placed = [&](const std::string& shape, const std::string& offsets) {
     return refused_tensor("\"dtype\":\"F32\",\"shape\":[" + shape + "],\"data_offsets\":[" + offsets + "]");
   };
-  EXPECT_EQ(placed("2", "0"), "data_offsets of tensor 'a' has 1 numbers, must have 2");
+  EXPECT_EQ(placed("2", "0"), "data_offsets of tensor 'a' has 1 number, must have 2");
   EXPECT_EQ(placed("2", "0,4,8"), "data_offsets of tensor 'a' has more than 2 numbers");
   EXPECT_EQ(placed("2", "0,12"), "tensor 'a' ends at byte 12 of the data, of which there are 8");
   EXPECT_EQ(placed("2", "8,0"), "tensor 'a' ends at byte 0, before it begins, at 8");

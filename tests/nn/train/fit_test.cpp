@@ -178,8 +178,11 @@ TEST(Fit, TheRateFollowsItsSchedule) {
   Trained trained(options_for(1));
   FitOptions options = three_epochs();
   options.learning_rate = LearningRate::step_decay(0.1, 1, 0.5);
-  fit(trained.model, *trained.optimizer, data, options);
+  const FitResult result = fit(trained.model, *trained.optimizer, data, options);
   EXPECT_FLOAT_EQ(trained.optimizer->learning_rate(), 0.025f);
+  ASSERT_EQ(result.epochs.size(), 3u);
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_FLOAT_EQ(result.epochs[i].learning_rate, std::ldexp(0.1f, -static_cast<int>(i))) << i;
 }
 
 // With a huge learning rate the loss diverges. The result names the tensor, and the parameters are those

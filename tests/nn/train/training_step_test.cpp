@@ -14,7 +14,9 @@
 #include <rondo/tests/support/random_order.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -315,11 +317,22 @@ TEST(TrainingStep, PhasesAddUpToATime) {
   Sgd sgd(model);
   const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1);
   for (int step = 0; step < 3; ++step) model.train_step(x, some_labels(12, 4), sgd);
-  model.take_loss_stats();
-  const PhaseSeconds phases = model.phases();
-  for (double seconds : phases) EXPECT_GE(seconds, 0);
-  EXPECT_GT(phases[static_cast<size_t>(Phase::forward)], 0);
-  EXPECT_GT(phases[static_cast<size_t>(Phase::backward)], 0);
+  // The phases of the last step are within the time of the step on the host's clock, and most of it. Other work
+  // of the machine may spoil a measurement.
+  double sum = 0, step = 0;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    model.streams().synchronize();
+    const auto begin = std::chrono::steady_clock::now();
+    model.train_step(x, some_labels(12, 4), sgd);
+    model.streams().synchronize();
+    step = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const PhaseSeconds phases = model.phases();
+    for (const double seconds : phases) EXPECT_GT(seconds, 0);
+    sum = std::accumulate(phases.begin(), phases.end(), 0.0);
+    EXPECT_LE(sum, 1.001 * step);  // events count microseconds, in float
+    if (sum >= 0.2 * step) return;
+  }
+  FAIL() << "the phases add up to " << sum << " s of a step of " << step << " s";
 }
 
 TEST(TrainingStep, ANetworkWithoutParametersHasNothingToTrain) {
