@@ -96,6 +96,56 @@ TEST(Arguments, LearningRate) {
   EXPECT_EQ(train("--lr 1000").lr, 1000.0);
 }
 
+TEST(Arguments, UnknownOptionsAreNamedWithASimilarOne) {
+  EXPECT_EQ(
+      error_of([] { parse("train lenet --learning-rate 0.1"); }),
+      "rondo train lenet has no option --learning-rate (did you mean --lr?); rondo train lenet --help shows "
+      "what is valid");
+  EXPECT_EQ(
+      error_of([] { parse("train --learning-rate=0.1 --epochs 2 mlp --bogus"); }),
+      "--epochs is not possible with mlp: its data are one random batch; --steps is the number of timed "
+      "steps");
+  EXPECT_EQ(
+      error_of([] { parse("train mlp --step 2 --bogus"); }),
+      "rondo train mlp has no option --step (did you mean --steps?); rondo train mlp --help shows what is "
+      "valid");
+  EXPECT_EQ(error_of([] { parse("trian lenet"); }),
+            "rondo has no command 'trian' (did you mean train?); rondo --help shows what is valid");
+  EXPECT_EQ(
+      error_of([] { parse("profile gemmm"); }),
+      "rondo profile has no command 'gemmm' (did you mean gemm?); rondo profile --help shows what is valid");
+  EXPECT_EQ(error_of([] { parse("allreduce 32M"); }),
+            "'32M' is not expected by rondo allreduce; rondo allreduce --help shows what is valid");
+  // LeNet has --no-sync-bn only to refuse it.
+  EXPECT_EQ(error_of([] { parse("train lenet --no-sync"); }),
+            "rondo train lenet has no option --no-sync; rondo train lenet --help shows what is valid");
+}
+
+// The hint of each command, nested ones included, is a command that shows the options.
+TEST(Arguments, TheHintIsTheHelpOfTheCommand) {
+  for (const std::string command :
+       {"train lenet", "train resnet18", "train mlp", "devices", "links", "allreduce", "broadcast",
+        "schedule", "profile gemm", "profile conv", "profile train", "scale", "shard", "strategies",
+        "summary", "plot", "banks", "sectors", "numerics"}) {
+    std::string line = command + " --no-such-option";
+    if (command == "schedule") line += " --ranks 2";
+    if (command == "strategies" || command == "summary" || command == "profile train") line += " mlp";
+    if (command == "banks" || command == "sectors") line += " thread";
+    EXPECT_EQ(error_of([&] { parse(line); }),
+              concat("rondo ", command, " has no option --no-such-option; rondo ", command,
+                     " --help shows what is valid"));
+    EXPECT_NE(parse(command + " --help").text.find("--"), std::string::npos);
+  }
+  expect_refused("train lenet --lr", {"rondo train lenet --help"});
+}
+
+// The library's messages do not name options.
+TEST(Arguments, ValuesThatTheLibraryReadsAreNamed) {
+  for (const std::string bad : {"cosine:nan", "cosine:2000", "step:0:0.1", "linear"})
+    expect_refused("train lenet --schedule " + bad, {"--schedule: ", "'" + bad + "'"});
+  expect_refused("train lenet --weights uniform", {"--weights: ", "'uniform'"});
+}
+
 // Every command with a learning rate refuses it, whether the command reads a float or a double.
 TEST(Arguments, ValuesOutOfTheRangeOfFloat) {
   for (const std::string command : {"train lenet", "train resnet18", "train mlp", "strategies lenet"}) {

@@ -168,7 +168,7 @@ TEST_F(Command, BanksAndSectors) {
 TEST_F(Command, Plot) {
   const std::string log =
       "epoch,train_loss,test_accuracy,seconds,load_seconds,forward_seconds,backward_seconds,reduce_seconds,"
-      "update_seconds\n1,2,0.5,3,0,0,0,0,0\n";
+      "update_seconds,learning_rate\n1,2,0.5,3,0,0,0,0,0,0.1\n";
   write_file(results_ / "one.csv", bytes_of(log));
   write_file(results_ / "two.csv", bytes_of(log));
   const Outcome outcome = run({"plot", results_ / "one.csv", results_ / "two.csv", "--name", "one device",
@@ -241,7 +241,7 @@ TEST_F(Command, ControlCharactersAreEscaped) {
   // A run that succeeds prints such values, too.
   const std::string log =
       "epoch,train_loss,test_accuracy,seconds,load_seconds,forward_seconds,backward_seconds,reduce_seconds,"
-      "update_seconds\n1,2,0.5,3,0,0,0,0,0\n";
+      "update_seconds,learning_rate\n1,2,0.5,3,0,0,0,0,0,0.1\n";
   write_file(results_ / (evil + ".csv"), bytes_of(log));
   const Outcome drawn = run({"plot", results_ / (evil + ".csv"), "--svg", svg});
   EXPECT_EQ(drawn.code, 0) << drawn.err;
@@ -279,6 +279,10 @@ TEST_F(Command, ValuesThatDoNotFitTheData) {
         devices + "--batch 1 --data " + data_.path().string(),
         {"--batch is 1: it must be at least 2, one sample for each of the 2 replicas of --devices"});
   }
+  const std::string data = " --data " + data_.path().string();
+  expect_refused("--warmup-steps 1000" + data, {"--warmup-steps: the warm-up has 1000 steps"});
+  expect_refused("--lr 0.2 --schedule cosine:0.5" + data,
+                 {"--schedule: ", "'0.5'", "0.2, the learning rate"});
 }
 
 TEST_F(Command, DevicesThatAreNotThere) {

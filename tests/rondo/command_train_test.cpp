@@ -85,11 +85,11 @@ TEST_F(CommandTrain, TheVariableNamesTheDataSetWithoutAnOption) {
   EXPECT_EQ(run_line(lenet("--batch 4 --epochs 1")).code, 0);
 }
 
-// Epoch, loss and accuracy.
-std::vector<std::tuple<int64_t, double, double>> figures_in(const std::string& path) {
-  std::vector<std::tuple<int64_t, double, double>> figures;
+// Epoch, loss, accuracy and learning rate.
+std::vector<std::tuple<int64_t, double, double, float>> figures_in(const std::string& path) {
+  std::vector<std::tuple<int64_t, double, double, float>> figures;
   for (const EpochReport& epoch : log_in(path))
-    figures.emplace_back(epoch.epoch, epoch.train_loss, epoch.test_accuracy);
+    figures.emplace_back(epoch.epoch, epoch.train_loss, epoch.test_accuracy, epoch.learning_rate);
   return figures;
 }
 
@@ -103,7 +103,8 @@ TEST_F(CommandTrain, TheLessonGivesTheNumbersOfTheTrainer) {
                     {"129,068 parameters", "2 epochs of 3 steps", "from scratch", "wrote ", "test acc: "}),
             "");
   EXPECT_EQ(figures_in(lesson), figures_in(trainer));
-  EXPECT_EQ(figures_in(lesson).size(), 2u);
+  ASSERT_EQ(figures_in(lesson).size(), 2u);
+  EXPECT_EQ(std::get<3>(figures_in(lesson)[1]), 0.2f);
 }
 
 TEST_F(CommandTrain, TheLessonRefusesUnsupportedOptions) {
@@ -205,8 +206,8 @@ TEST_F(CommandTrain, ResNetTrainsWithTensorCores) {
           run_line(resnet("--limit " + images + " --batch " + images + " --epochs 1 --verify --devices " +
                           devices(count) + " --precision " + name));
       ASSERT_EQ(outcome.code, 0) << outcome.text();
-      EXPECT_EQ(
-          missing(outcome.out, {", " + name + "\n", "all replicas bitwise equal after each of 1 steps"}), "")
+      EXPECT_EQ(missing(outcome.out, {", " + name + "\n", "all replicas bitwise equal after each of 1 step"}),
+                "")
           << outcome.out;
     }
 }
@@ -292,7 +293,7 @@ TEST_F(CommandTrain, ResNetOnTwoDevices) {
   EXPECT_EQ(
       missing(outcome.text(),
               {"resnet18, 11,175,818 parameters", "2 epochs of 2 steps", "Nesterov's momentum 0.9",
-               "weight decay 0.0001", "warm-up of 1 steps", "2 micro-batches", "kept every 4 operations",
+               "weight decay 0.0001", "warm-up of 1 step,", "2 micro-batches", "kept every 4 operations",
                "verified: all replicas bitwise equal after each of 4 steps", "test acc: ", "sec/epoch on ["}),
       "")
       << outcome.text();

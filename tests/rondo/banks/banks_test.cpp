@@ -165,6 +165,21 @@ TEST(Access, RefusesImpossibleAddresses) {
   EXPECT_EQ(missing(refusal(banks("64 / thread")), {"divides by zero for thread 0"}), "");
 }
 
+// Addresses are below 2^40, whatever the size of an element.
+TEST(Access, TheLargestAddress) {
+  for (const int element : {1, 2, 4, 8, 16}) {
+    const int64_t end = (int64_t{1} << 40) / element;
+    const std::vector<std::string> options = {"--element", std::to_string(element), "--width",
+                                              std::to_string(element)};
+    const simt::WarpAccess access = access_of(banks(concat(end - 32, " + thread"), options));
+    EXPECT_EQ(access.address[31], (uint64_t{1} << 40) - static_cast<uint64_t>(element)) << element;
+    EXPECT_EQ(error_of([&] { access_of(banks(concat(end - 31, " + thread"), options)); }),
+              concat("the expression '", end - 31, " + thread' is ", end,
+                     " for thread 31, must be from 0 to below ", end));
+    EXPECT_EQ(access_of(banks("31 - thread", options)).address[31], 0u);
+  }
+}
+
 TEST(Access, RefusesOptions) {
   const auto refusal = [](const std::vector<std::string>& words) {
     return error_of([&] { parsed(words); });

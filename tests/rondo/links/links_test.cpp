@@ -12,6 +12,7 @@
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/links/links.h>
 #include <rondo/tools/rondo/links/measure_links.h>
+#include <rondo/tools/rondo/links/rates.h>
 
 #include <nlohmann/json.hpp>
 
@@ -200,6 +201,43 @@ TEST_F(Links, ConstantsAreOfTheSlowestLink) {
   link_of(table, 3, 0).access = PeerAccess::broken;
   EXPECT_FALSE(all_reach_all(table, {0, 1, 2, 3}));
   EXPECT_TRUE(all_reach_all(table, {0, 1, 2}));
+}
+
+// Each link counts in its own direction only: along the ring for copies, between all ranks for kernels.
+TEST_F(Links, BothDirectionsOfALinkCount) {
+  const std::vector<int> devices = {0, 1, 2, 3}, order = {0, 2, 1, 3};
+  for (size_t from = 0; from < 4; ++from)
+    for (size_t to = 0; to < 4; ++to) {
+      SCOPED_TRACE(concat("from ", from, " to ", to));
+      const auto position = std::ranges::find(order, static_cast<int>(from)) - order.begin();
+      const bool along = order[static_cast<size_t>(position + 1) % 4] == static_cast<int>(to);
+      LinkTable table = even_table(4);
+      link_of(table, from, to) = {11e9, 8e-6, 2e9, PeerAccess::broken};
+      const LinkConstants constants = constants_of(table, devices, order);
+      EXPECT_EQ(constants.wire_bandwidth, along ? 11e9 : 50e9);
+      EXPECT_EQ(constants.copy_latency, along ? 8e-6 : 5e-6);
+      EXPECT_EQ(constants.peer_bandwidth, 2e9);
+      EXPECT_FALSE(all_reach_all(table, devices));
+    }
+}
+
+// Of a link that is slow in one direction the ring uses the other, or none.
+TEST_F(Links, ARingAvoidsOneDirection) {
+  for (size_t from = 0; from < 3; ++from)
+    for (size_t to = 0; to < 3; ++to) {
+      if (from == to) continue;
+      LinkTable table = even_table(3);
+      table.platform = "cuda";
+      link_of(table, from, to).bandwidth = 5e9;
+      const std::vector<int> order = best_ring_order(table, {0, 1, 2});
+      EXPECT_EQ(constants_of(table, {0, 1, 2}, order).wire_bandwidth, 50e9) << from << " to " << to;
+    }
+}
+
+TEST(LinkRates, AreBytesInASecond) {
+  EXPECT_EQ(copy_bandwidth(3'000'000'000, 0.5), 6e9);
+  EXPECT_EQ(memory_bandwidth(3'000'000'000, 0.5, 2), 12e9) << "read and written, by the kernel";
+  EXPECT_EQ(memory_bandwidth(3'000'000'000, 2, 0.25), 24e9) << "by the copy engine";
 }
 
 TEST_F(Links, ARingAvoidsTheSlowLink) {

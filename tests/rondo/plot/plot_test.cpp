@@ -93,6 +93,18 @@ TEST_F(Plot, EachRunHasACurveInEachPanel) {
   EXPECT_EQ(two[0], two[1]);
 }
 
+// The largest numbers take no more room than others, neither on an axis nor in the legend.
+TEST_F(Plot, HugeNumbersAreShort) {
+  for (const double huge : {1e308, 1e10}) {
+    const std::string text = plot({log("one.csv", {epoch(1, huge, 0.5, 1e308), epoch(2, huge, 0.5, 1e308)})});
+    EXPECT_LT(text.size(), 70u) << text;
+    const std::string svg = read_text(svg_);
+    EXPECT_EQ(XmlCheck::fault(svg), "");
+    const std::regex digits("[0-9]{12}");
+    EXPECT_FALSE(std::regex_search(svg, digits)) << svg;
+  }
+}
+
 TEST_F(Plot, NamesAreAsGivenAndEscaped) {
   const std::string one = log("one.csv", short_), two = log("two.csv", long_);
   EXPECT_EQ(plot({one, two}, {"<1 & \"only\">", "zwei Geräte"}).substr(0, 15), "<1 & \"only\">: 2");
@@ -159,8 +171,8 @@ TEST(PlotArguments, ErrorsNameTheArgument) {
   expect_refused("plot one.csv --svg", {"--svg"});
   expect_refused("plot a/run.csv b/run.csv --svg s", {"'run'", "--name"});
   expect_refused("plot a.csv b.csv --name x --name x --svg s", {"two runs are called 'x'"});
-  expect_refused("plot a.csv b.csv --name x --svg s", {"2 runs and 1 names"});
-  expect_refused("plot a.csv --name x --name y --svg s", {"1 runs and 2 names"});
+  expect_refused("plot a.csv b.csv --name x --svg s", {"there are 2 runs and 1 name,"});
+  expect_refused("plot a.csv --name x --name y --svg s", {"there is 1 run and 2 names"});
   expect_refused("plot 1 2 3 4 5 6 7 8 9 --svg s", {"9 runs", "at most 8"});
   EXPECT_EQ(parse("plot 1 2 3 4 5 6 7 8 --svg s").plot.runs.size(), kMostRuns);
 }

@@ -42,7 +42,7 @@ int64_t without_commas(std::string text) {
 
 Cell read_cell(const std::string& group) {
   static const std::regex full(
-      R"(<title>step (\d+): rank (\d+) sends chunk (\d+) \(([\d,]+) bytes, [^)]+\) to rank (\d+), which (adds|keeps))");
+      R"(<title>step (\d+): rank (\d+) sends chunk (\d+) \(([\d,]+) bytes?, [^)]+\) to rank (\d+), which (adds|keeps))");
   static const std::regex empty(
       R"(<title>step (\d+): rank (\d+) sends nothing to rank (\d+), chunk (\d+) is empty)");
   std::smatch m;

@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/banks/access.h>
 
@@ -31,9 +32,10 @@ simt::WarpAccess access_of(const AccessArguments& arguments) {
                                ", must be from 0 to below ", most));
     const int64_t address = value * arguments.element_bytes();
     if (address % arguments.width != 0)
-      throw Error(bad_argument("thread ", thread, ": address ", address, " (", value, " elements of ",
-                               arguments.element_bytes(), " bytes), must be a multiple of ", arguments.width,
-                               " (try --element ", arguments.width, ")"));
+      throw Error(bad_argument("thread ", thread, ": address ", address, " (", counted(value, "element"),
+                               " of ", counted(arguments.element_bytes(), "byte"),
+                               "), must be a multiple of ", arguments.width, " (try --element ",
+                               arguments.width, ")"));
     access.address[static_cast<size_t>(thread)] = static_cast<uint64_t>(address);
   }
   return access;

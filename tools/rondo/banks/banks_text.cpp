@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/banks/banks.h>
@@ -102,7 +103,7 @@ std::string AccessDrawing::summary() const {
     const int64_t asked = bytes_requested(access),
                   moved = int64_t{simt::kSectorBytes} * simt::global_sectors(access);
     return concat("sectors ", simt::global_sectors(access), ", at least ", simt::least_global_sectors(access),
-                  ": ", moved, " bytes moved for ", asked, " asked for, efficiency ",
+                  ": ", counted(moved, "byte"), " moved for ", asked, " asked for, efficiency ",
                   fixed(100 * static_cast<double>(asked) / static_cast<double>(moved), 1), " %");
   }
   const simt::SharedCost cost = store ? simt::shared_store(access) : simt::shared_load(access);

@@ -36,9 +36,9 @@ void check_command(const std::vector<std::string>& command) {
 #else
   static_cast<void>(run_again);
   throw Error(
-      bad_argument("this build cannot check kernels. cmake --preset observe && cmake --build --preset "
-                   "observe --target rondo "
-                   "makes build/observe/rondo, which can; on a GPU, use compute-sanitizer"));
+      bad_argument("this build cannot check kernels: in Rondo's source folder, cmake --preset observe && "
+                   "cmake --build --preset observe --target rondo makes build/observe/rondo, which can; on a "
+                   "GPU, use compute-sanitizer"));
 #endif
 }
 

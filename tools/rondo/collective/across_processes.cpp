@@ -1,8 +1,9 @@
 #include <rondo/collectives/across_hosts/gather.h>
 #include <rondo/tools/rondo/collective/across_processes.h>
+#include <rondo/tools/rondo/links/measure_links.h>
+#include <rondo/tools/rondo/links/rates.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/launched.h>
-#include <rondo/tools/rondo/links/measure_links.h>
 
 #include <algorithm>
 #include <chrono>
@@ -53,7 +54,7 @@ double measure_messages(ProcessGroup& processes) {
     throw_if_error(processes.exchange({&to, 1}, {&from, 1}, processes.next_tag(),
                                       "measuring the links between processes"));
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    best = std::max(best, kBytes / seconds.count());
+    best = std::max(best, copy_bandwidth(kBytes, seconds.count()));
   }
   throw_if_error(gather(processes, best, all, "measuring the links between processes"));
   return *std::min_element(all.begin(), all.end());

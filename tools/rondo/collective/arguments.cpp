@@ -1,4 +1,5 @@
 #include <rondo/collectives/reduce/reduce_vectors.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/tools/rondo/arguments.h>
 #include <rondo/tools/rondo/collective/arguments.h>
 #include <rondo/tools/rondo/support/byte_count.h>
@@ -32,8 +33,8 @@ std::vector<T> read_names(const std::string& option, const std::string& text, co
 void check_sizes(const CollectiveArguments& arguments) {
   const int64_t most = arguments.last_bytes();
   if (most < arguments.least_bytes)
-    throw Error(
-        bad_argument("-e is ", most, " bytes, must be at least -b, which is ", arguments.least_bytes));
+    throw Error(bad_argument("-e is ", counted(most, "byte"), ", must be at least -b, which is ",
+                             arguments.least_bytes));
   if (arguments.sizes().size() <= kMostCollectiveSizes) return;
   if (arguments.factor > 0)
     throw Error(bad_argument("-f is ", arguments.factor, ", which makes more than ", kMostCollectiveSizes,

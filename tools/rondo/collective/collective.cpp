@@ -1,14 +1,15 @@
-#include <rondo/tools/rondo/support/byte_count.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/tools/rondo/collective/across_processes.h>
 #include <rondo/tools/rondo/collective/collective.h>
 #include <rondo/tools/rondo/collective/cost.h>
 #include <rondo/tools/rondo/collective/same_options.h>
 #include <rondo/tools/rondo/collective/session.h>
 #include <rondo/tools/rondo/devices/devices.h>
-#include <rondo/tools/rondo/support/format.h>
-#include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/links/measure_links.h>
+#include <rondo/tools/rondo/support/byte_count.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/support/output_file.h>
 #include <rondo/tools/rondo/train/trace_json.h>
 
@@ -169,7 +170,9 @@ void measure_collective(const CollectiveArguments& arguments, Engine& engine, Co
 }
 
 void throw_if_wrong(const CollectiveReport& report) {
-  if (report.wrong() > 0) throw WrongResults(concat(report.wrong(), " elements are wrong, must be none"));
+  if (report.wrong() > 0)
+    throw WrongResults(concat(counted(report.wrong(), "element"), report.wrong() == 1 ? " is" : " are",
+                              " wrong, must be none"));
 }
 
 namespace {

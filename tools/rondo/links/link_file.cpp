@@ -1,5 +1,6 @@
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/io/c_locale.h>
+#include <rondo/nn/io/folder.h>
 #include <rondo/nn/io/printable.h>
 #include <rondo/nn/io/regular_file.h>
 #include <rondo/tools/rondo/links/link_file.h>
@@ -100,8 +101,7 @@ LinkTable parse_link_json(const std::string& name, const std::string& text) {
 
 StoredLinks stored_links(const std::vector<int>& devices) {
   const std::string path = default_link_file();
-  std::error_code unseen;
-  if (path.empty() || !std::filesystem::exists(path, unseen)) return {};
+  if (path.empty() || !is_name(path)) return {};
   std::string text;
   try {
     text = RegularFile(path).contents<std::string>(kMostTextBytes);

@@ -1,5 +1,6 @@
 #include <cuda_runtime_api.h>
 #include <rondo/collectives/models/ring_order.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/links/device_name.h>
 #include <rondo/tools/rondo/links/link_table.h>
@@ -41,8 +42,9 @@ const Link& LinkTable::between(int from, int to) const {
 Status check(const LinkTable& table) {
   if (table.devices.empty()) return bad_argument("there are no devices, must be at least one");
   if (table.links.size() != table.devices.size() * table.devices.size())
-    return bad_argument("there are ", table.links.size(), " links between ", table.devices.size(),
-                        " devices, must be ", table.devices.size() * table.devices.size());
+    return bad_argument(there_are(table.links.size(), "link"), " between ",
+                        counted(table.devices.size(), "device"), ", must be ",
+                        table.devices.size() * table.devices.size());
   RONDO_RETURN_IF_ERROR(check_value("host_seconds_per_call", table.host_seconds_per_call, true));
   for (size_t i = 0; i < table.devices.size(); ++i) {
     const MeasuredDevice& device = table.devices[i];

@@ -5,6 +5,7 @@
 #include <rondo/tools/rondo/links/copy_kernel.h>
 #include <rondo/tools/rondo/links/device_name.h>
 #include <rondo/tools/rondo/links/measure_links.h>
+#include <rondo/tools/rondo/links/rates.h>
 
 #include <algorithm>
 #include <chrono>
@@ -77,7 +78,7 @@ Link measure_link(int from, int to, const LinkEffort& effort, Status& refusal) {
   const DeviceScope scope(from);
   const Stream stream;
   const auto rate_of = [&](const std::function<void()>& enqueue) {
-    return static_cast<double>(bytes) / best_of(effort.repeats, [&] { return seconds_on(stream, enqueue); });
+    return copy_bandwidth(bytes, best_of(effort.repeats, [&] { return seconds_on(stream, enqueue); }));
   };
   link.bandwidth = rate_of([&] { copy(target.data(), to, source.data(), from, bytes, stream); });
   link.latency = seconds_of_one_in_chain(from, effort.repeats, refusal, [&](cudaStream_t s) {
@@ -92,8 +93,7 @@ Link measure_link(int from, int to, const LinkEffort& effort, Status& refusal) {
   return link;
 }
 
-// The faster of the two ways to copy within a device; counts reads and writes.
-double memory_bandwidth(int device, const LinkEffort& effort) {
+double measure_memory(int device, const LinkEffort& effort) {
   const int64_t bytes = in_packs(effort.memory_bytes / 2);
   const Buffer<std::byte> from = buffer_on(device, bytes);
   Buffer<std::byte> to = buffer_on(device, bytes);
@@ -105,7 +105,7 @@ double memory_bandwidth(int device, const LinkEffort& effort) {
   const double by_copy = best_of(effort.repeats, [&] {
     return seconds_on(stream, [&] { copy(to.data(), device, from.data(), device, bytes, stream); });
   });
-  return 2 * static_cast<double>(bytes) / std::min(by_kernel, by_copy);
+  return memory_bandwidth(bytes, by_kernel, by_copy);
 }
 
 double kernel_latency(int device, int repeats) {
@@ -162,7 +162,7 @@ LinkTable measure_links(const std::vector<int>& devices, const LinkEffort& effor
   LinkTable table{.platform = platform(), .date = now()};
   table.host_seconds_per_call = host_seconds_per_call(*different.begin(), effort.repeats);
   for (const int device : different)
-    table.devices.push_back({device, device_name(device), memory_bandwidth(device, effort),
+    table.devices.push_back({device, device_name(device), measure_memory(device, effort),
                              kernel_latency(device, effort.repeats)});
   Status refusal;
   for (const int from : different) {
@@ -179,7 +179,7 @@ LinkConstants measure_constants(const std::vector<int>& devices, const std::vect
   constants.ranks_share_one_memory = share_one_memory(platform(), devices);
   constants.host_seconds_per_call = host_seconds_per_call(first, effort.repeats);
   constants.kernel_latency = kernel_latency(first, effort.repeats);
-  constants.memory_bandwidth = memory_bandwidth(first, effort);
+  constants.memory_bandwidth = measure_memory(first, effort);
   constants.copy_latency = 0;
   constants.wire_bandwidth = constants.peer_bandwidth = std::numeric_limits<double>::max();
   std::set<std::pair<int, int>> pairs;

@@ -16,10 +16,15 @@ constexpr double kMarginLeft = 62, kMarginRight = 38, kMarginTop = 118, kMarginB
 constexpr double kLegendLine = 24;
 constexpr size_t kMostDots = 40;  // a curve with more epochs has no dots
 
+// More digits before the point would reach into the neighbouring panel.
+std::string value_text(double value, int digits) {
+  constexpr double kMost = 1e7;
+  return value >= kMost ? general(value, 3) : fixed(value, digits);
+}
+
 std::string tick_label(double value, double step, bool as_percent) {
   if (as_percent) return number(value * 100) + " %";
-  const int digits = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
-  return fixed(value, digits);
+  return value_text(value, std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9))));
 }
 
 std::string dot(double x, double y, const std::string& colour) {
@@ -120,7 +125,7 @@ class PanelDrawing {
     const double below = y(value) + 26;
     const bool room_below = below < top_ + kPanelHeight - 6;
     const double line = rising && room_below ? below : y(value) - 14;
-    const std::string label = panel_.as_percent ? fixed(value * 100, 1) + " %" : fixed(value, 3);
+    const std::string label = panel_.as_percent ? fixed(value * 100, 1) + " %" : value_text(value, 3);
     const double end = x(static_cast<double>(curve.points.back().epoch));
     // A white outline separates the letters from the grid lines.
     return words(end, line, curve.points.back().epoch > 1 ? "end" : "start", 15, curve.colour.c_str(), label,

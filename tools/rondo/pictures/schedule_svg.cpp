@@ -1,4 +1,5 @@
 #include <rondo/collectives/algorithms/ring_schedule.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/pictures/schedule_svg.h>
@@ -75,8 +76,8 @@ class SchedulePicture {
   double cell_height() const { return row_ - gap_ * (pitch_ > kSmallestCell ? 0.8 : 1); }
 
   std::string title() const {
-    return concat("Ring all-reduce: ", ranks_, ranks_ == 1 ? " rank" : " ranks", ", ", ring::steps(ranks_),
-                  " steps");
+    return concat("Ring all-reduce: ", ranks_, ranks_ == 1 ? " rank" : " ranks", ", ",
+                  counted(ring::steps(ranks_), "step"));
   }
 
   std::string heading() const {
@@ -129,9 +130,10 @@ class SchedulePicture {
     if (t.bytes == 0)
       return concat("step ", t.step, ": rank ", t.from, " sends nothing to rank ", t.to, ", chunk ", t.chunk,
                     " is empty");
-    return concat("step ", t.step, ": rank ", t.from, " sends chunk ", t.chunk, " (", grouped(t.bytes),
-                  " bytes, ", t.adds ? concat(t.shares, t.shares == 1 ? " share" : " shares") : "finished",
-                  ") to rank ", t.to, t.adds ? ", which adds its own" : ", which keeps it");
+    return concat("step ", t.step, ": rank ", t.from, " sends chunk ", t.chunk, " (",
+                  grouped(t.bytes, "byte"), ", ",
+                  t.adds ? concat(t.shares, t.shares == 1 ? " share" : " shares") : "finished", ") to rank ",
+                  t.to, t.adds ? ", which adds its own" : ", which keeps it");
   }
 
   std::string cell(const Transfer& t) const {
@@ -187,7 +189,7 @@ class SchedulePicture {
       const double x0 = left_ + static_cast<double>(part.begin) * scale,
                    w = static_cast<double>(part.size) * scale;
       text += "<g><title>" +
-              escaped(concat("chunk ", chunk, ": ", grouped(part.size), " bytes from byte ",
+              escaped(concat("chunk ", chunk, ": ", grouped(part.size, "byte"), " from byte ",
                              grouped(part.begin))) +
               "</title>\n";
       text += element("rect", "x", x0, "y", top, "width", w, "height", kStripHeight, "fill",

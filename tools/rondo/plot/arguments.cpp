@@ -1,5 +1,6 @@
-#include <rondo/tools/rondo/support/option_readers.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/tools/rondo/plot/arguments.h>
+#include <rondo/tools/rondo/support/option_readers.h>
 
 #include <filesystem>
 #include <set>
@@ -30,11 +31,12 @@ void check(const PlotArguments& arguments) {
   constexpr const char* kExample = ": rondo plot one.csv two.csv --svg runs.svg";
   if (arguments.runs.empty()) throw Error(bad_argument("no log of a training run was named", kExample));
   if (arguments.runs.size() > kMostRuns)
-    throw Error(bad_argument("there are ", arguments.runs.size(), " runs, must be at most ", kMostRuns));
+    throw Error(bad_argument(there_are(arguments.runs.size(), "run"), ", must be at most ", kMostRuns));
   if (arguments.svg.empty()) throw Error(bad_argument("--svg was not given", kExample));
   if (!arguments.names.empty() && arguments.names.size() != arguments.runs.size())
-    throw Error(bad_argument("there are ", arguments.runs.size(), " runs and ", arguments.names.size(),
-                             " names, must be one --name for each run, or none"));
+    throw Error(bad_argument(there_are(arguments.runs.size(), "run"), " and ",
+                             counted(arguments.names.size(), "name"),
+                             ", must be one --name for each run, or none"));
   run_names(arguments);
 }
 

@@ -34,7 +34,8 @@ double ProfiledPart::min_seconds() const {
 ProfileReport run_profile(const ProfileArguments& arguments) {
   if (!simt::can_observe())
     throw Error(
-        bad_argument("this build cannot observe kernels: run tools/profile, which builds one that can"));
+        bad_argument("this build cannot observe kernels: the script tools/profile, in Rondo's source folder, "
+                     "builds one that can and runs it"));
   ProfileReport report;
   report.gpu = &gpu_of(arguments);
   report.warm = arguments.warm;

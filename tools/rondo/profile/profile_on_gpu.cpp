@@ -7,10 +7,9 @@ namespace rondo::program {
 
 void show_profile(const ProfileArguments& arguments, std::ostream& out, const Terminal&) {
   if (arguments.plan) return show_gemm_plans(arguments, out);
-  throw Error(
-      bad_argument("this build runs kernels on GPUs and cannot observe them: run tools/profile, which builds "
-                   "one that can, "
-                   "or Nsight Compute (ncu)"));
+  throw Error(bad_argument(
+      "this build runs kernels on GPUs and cannot observe them: the script tools/profile, in "
+      "Rondo's source folder, builds one that can and runs it; on a GPU, use Nsight Compute (ncu)"));
 }
 
 }  // namespace rondo::program

@@ -1,6 +1,7 @@
 #include <rondo/collectives/collectives.h>
 #include <rondo/collectives/communicator.h>
 #include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
@@ -165,9 +166,10 @@ std::vector<Workload> conv_work(const ProfileArguments& a) {
   data->workspace = Buffer<float>(floats_in(workspace_bytes));
   const double flops = 2.0 * static_cast<double>(elements(a.images, p, q, a.filters)) *
                        static_cast<double>(elements(a.filter_size, a.filter_size, a.channels));
-  const std::string name = concat("convolution of ", a.images, " images of ", a.height, " x ", a.width, " x ",
-                                  a.channels, ", ", a.filters, " filters of ", a.filter_size, " x ",
-                                  a.filter_size, ", stride ", a.stride, ", padding ", a.pad, type_suffix(a));
+  const std::string name =
+      concat("convolution of ", counted(a.images, "image"), " of ", a.height, " x ", a.width, " x ",
+             a.channels, ", ", counted(a.filters, "filter"), " of ", a.filter_size, " x ", a.filter_size,
+             ", stride ", a.stride, ", padding ", a.pad, type_suffix(a));
   const auto workspace = [data] { return Workspace{data->workspace.data(), data->workspace.bytes()}; };
 
   std::vector<Workload> works;
@@ -219,10 +221,11 @@ std::vector<Workload> pool_work(const ProfileArguments& a) {
   const ImageView<T> dx = {data->dx.data(), a.images, a.height, a.width, a.channels};
   const ImageView<T> y = {data->y.data(), a.images, p, q, a.channels};
   const bool average = a.pool == "avg";
-  const std::string name = concat(average ? "average" : "max", " pooling of ", a.images, " images of ",
-                                  a.height, " x ", a.width, " x ", a.channels, ", windows of ", a.window,
-                                  " x ", a.window, stride == a.window ? "" : concat(", stride ", stride),
-                                  pad == 0 ? "" : concat(", padding ", pad), type_suffix(a));
+  const std::string name =
+      concat(average ? "average" : "max", " pooling of ", counted(a.images, "image"), " of ", a.height, " x ",
+             a.width, " x ", a.channels, ", windows of ", a.window, " x ", a.window,
+             stride == a.window ? "" : concat(", stride ", stride), pad == 0 ? "" : concat(", padding ", pad),
+             type_suffix(a));
   return {{name, "forward", 0,
            [=] {
              throw_if_error(average ? avg_pool(y, x, window, AverageOver::window, data->stream)
@@ -254,8 +257,8 @@ std::vector<Workload> batch_norm_work(const ProfileArguments& a) {
   const VectorView<double> sums = {data->sums.data(), 2 * channels};
   const BatchNormSavedOf<T> saved = {x, mean, inv_std};
   const auto workspace = [data] { return Workspace{data->workspace.data(), data->workspace.bytes()}; };
-  const std::string name =
-      concat("batch normalisation of ", rows, " rows, ", channels, " channels", type_suffix(a));
+  const std::string name = concat("batch normalisation of ", counted(rows, "row"), ", ",
+                                  counted(channels, "channel"), type_suffix(a));
   return {{name, "forward", 0,
            [=] {
              throw_if_error(batch_norm_sums(sums, x, workspace(), data->stream));
@@ -287,8 +290,9 @@ std::vector<Workload> cross_entropy_work(const ProfileArguments& a) {
   data->labels.upload(labels);
   const MatrixView<T> gradient = {data->gradient.data(), a.rows, a.classes, a.classes};
   const MatrixView<const T> logits = {data->logits.data(), a.rows, a.classes, a.classes};
-  return {{concat("softmax cross-entropy of ", a.rows, " rows, ", a.classes, " classes", type_suffix(a)), "",
-           0, [=] {
+  return {{concat("softmax cross-entropy of ", counted(a.rows, "row"), ", ",
+                  counted(a.classes, "class", "classes"), type_suffix(a)),
+           "", 0, [=] {
              throw_if_error(
                  softmax_cross_entropy(gradient, data->stats.data(), logits, {data->labels.data(), a.rows},
                                        1.0f / static_cast<float>(a.rows),
@@ -324,7 +328,8 @@ std::vector<Workload> all_reduce_work(const ProfileArguments& a) {
   }
   data->communicator = std::make_unique<Communicator>(devices, CommunicatorOptions{});
   const ReduceOptions options = {.algorithm = a.all_reduce};
-  return {{concat("all-reduce of ", a.bytes, " bytes over ", a.devices, " devices", type_suffix(a)),
+  return {{concat("all-reduce of ", counted(a.bytes, "byte"), " over ", counted(a.devices, "device"),
+                  type_suffix(a)),
            name_of(a.all_reduce), 0,
            [=] { throw_if_error(all_reduce(data->views, options, *data->communicator, streams)); }}};
 }
@@ -351,8 +356,8 @@ std::vector<Workload> train_work(const ProfileArguments& a) {
   data->x = values(a.batch * named.input.size());
   for (int64_t i = 0; i < a.batch; ++i) data->labels.push_back(static_cast<int32_t>(i % 10));
   const std::string name =
-      concat("training step of ", a.model, a.layers ? concat(" with ", *a.layers, " layers") : "", ", batch ",
-             a.batch, a.precision == Precision::fp32 ? "" : concat(", ", name_of(a.precision)));
+      concat("training step of ", a.model, a.layers ? concat(" with ", counted(*a.layers, "layer")) : "",
+             ", batch ", a.batch, a.precision == Precision::fp32 ? "" : concat(", ", name_of(a.precision)));
   if (a.model == "mlp") {
     data->targets = values(a.batch * 10);
     data->optimizer = std::make_unique<nn::Adam>(*data->model, nn::AdamSettings{.learning_rate = 1e-4f});

@@ -1,7 +1,8 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/io/parse.h>
-#include <rondo/tools/rondo/support/byte_count.h>
 #include <rondo/tools/rondo/scale/arguments.h>
+#include <rondo/tools/rondo/support/byte_count.h>
 
 namespace rondo::program {
 namespace {
@@ -46,7 +47,8 @@ std::vector<int64_t> parse_sizes(const std::string& option, const std::string& t
                                "' must be larger than the one before"));
   }
   if (sizes.size() <= kMostSizes) return sizes;
-  throw Error(bad_argument(option, " has ", sizes.size(), " sizes, must have at most ", kMostSizes));
+  throw Error(
+      bad_argument(option, " has ", counted(sizes.size(), "size"), ", must have at most ", kMostSizes));
 }
 
 }  // namespace rondo::program

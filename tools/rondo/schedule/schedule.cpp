@@ -1,4 +1,5 @@
 #include <rondo/collectives/algorithms/ring_schedule.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/pictures/schedule_svg.h>
@@ -77,9 +78,9 @@ std::string chunk_sizes(int ranks, int64_t bytes) {
 
 std::string schedule_text(int ranks, int64_t bytes) {
   const int steps = ring::steps(ranks);
-  std::string text =
-      concat("Ring all-reduce of ", byte_count_text(bytes), " over ", ranks,
-             ranks == 1 ? " rank: " : " ranks: ", steps, " steps, ", chunk_sizes(ranks, bytes), "\n");
+  std::string text = concat("Ring all-reduce of ", byte_count_text(bytes), " over ", ranks,
+                            ranks == 1 ? " rank: " : " ranks: ", counted(steps, "step"), ", ",
+                            chunk_sizes(ranks, bytes), "\n");
   if (steps == 0) return text + "One rank has nothing to send.\n";
   text += concat("At step s rank r sends chunk r - s (mod ", ranks, ") to rank r + 1.\n");
   if (chunk_bytes(ranks - 1, ranks, bytes) == 0) text += "-: an empty chunk, nothing is sent\n";

@@ -2,8 +2,45 @@
 
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/support/command.h>
+#include <rondo/tools/rondo/support/suggestion.h>
 
 namespace rondo::program {
+namespace {
+
+// The command that was parsed: of "train lenet" lenet.
+const CLI::App& parsed_command(const CLI::App& app) {
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  return parsed.empty() ? app : parsed_command(*parsed[0]);
+}
+
+// "rondo train lenet"
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return parent ? full_name(*parent) + " " + command.get_name() : command.get_name();
+}
+
+// "--learning-rate": "rondo train lenet has no option --learning-rate (did you mean --lr?)"
+std::string about_unexpected(const CLI::App& command, const std::string& word) {
+  const bool option = word.size() > 1 && word[0] == '-';
+  std::vector<std::string> known;
+  if (option) {
+    for (const CLI::Option* one : command.get_options()) {
+      if (one->get_group().empty()) continue;  // hidden
+      for (const std::string& name : one->get_lnames()) known.push_back("--" + name);
+      for (const std::string& name : one->get_snames()) known.push_back("-" + name);
+    }
+  } else {
+    for (const CLI::App* one : command.get_subcommands({})) known.push_back(one->get_name());
+  }
+  const std::string name = option ? word.substr(0, word.find('=')) : word;
+  const std::string meant = suggestion(name, known);
+  const std::string hint = meant.empty() ? "" : concat(" (did you mean ", meant, "?)");
+  if (option) return concat(full_name(command), " has no option ", name, hint);
+  if (!known.empty()) return concat(full_name(command), " has no command '", name, "'", hint);
+  return concat("'", name, "' is not expected by ", full_name(command));
+}
+
+}  // namespace
 
 Option Option::required() const {
   option_->required();
@@ -80,14 +117,18 @@ CommandParser::Outcome CommandParser::parse(const std::vector<std::string>& word
   } catch (const CLI::CallForVersion& version) {
     text_ = std::string(version.what()) + "\n";
     return Outcome::text;
-  } catch (const CLI::RequiredError&) {
-    return Outcome::missing;
   } catch (const CLI::ParseError& error) {
-    const std::string command =
-        app_->get_subcommands().empty() ? "" : app_->get_subcommands()[0]->get_name() + " ";
-    const std::string why = error.what();
-    throw Error(bad_argument(why.substr(0, why.find('\n')), "; rondo ", command,
-                             "--help shows what is valid"));
+    const CLI::App& command = parsed_command(*app_);
+    const std::vector<std::string> unexpected = app_->remaining(true);
+    const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+    // "profile gemmm": the required command is not missing, it is misspelled.
+    const bool misspelled =
+        !unexpected.empty() && !unexpected[0].starts_with('-') && !command.get_subcommands({}).empty();
+    if (missing && !misspelled) return Outcome::missing;
+    const std::string text = error.what();
+    const std::string why =
+        unexpected.empty() ? text.substr(0, text.find('\n')) : about_unexpected(command, unexpected[0]);
+    throw Error(bad_argument(why, "; ", full_name(command), " --help shows what is valid"));
   }
   return Outcome::parsed;
 }

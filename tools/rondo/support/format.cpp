@@ -31,7 +31,7 @@ std::string general(double value, int digits) {
 }
 
 std::string loss_text(double loss) {
-  return loss < 1000 ? fixed(loss, 4) : scientific(loss, 2);  // NaN stays nan
+  return std::abs(loss) >= 1000 ? scientific(loss, 2) : fixed(loss, 4);  // NaN stays nan
 }
 
 std::string grouped(int64_t value) {
@@ -40,6 +40,10 @@ std::string grouped(int64_t value) {
   for (auto end = static_cast<std::ptrdiff_t>(text.size()) - 3; end > sign; end -= 3)
     text.insert(static_cast<size_t>(end), 1, ',');
   return text;
+}
+
+std::string grouped(int64_t value, const char* one) {
+  return grouped(value) + " " + one + (value == 1 ? "" : "s");
 }
 
 std::string duration(double seconds) {
@@ -57,6 +61,7 @@ std::string byte_size(int64_t bytes) {
   double value = static_cast<double>(bytes);
   size_t unit = 0;
   for (; value >= 1023.95 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  if (bytes == 1) return "1 byte";
   return fixed(value, unit == 0 ? 0 : 1) + " " + kUnits[unit];
 }
 

@@ -12,6 +12,7 @@ std::string scientific(double value, int digits);  // 2.05e+04 for 2 digits
 std::string general(double value, int digits);     // 1.25, 1.25e+09 for 3 digits
 std::string loss_text(double loss);                // 2.3026; 2.05e+04 from 1000 on
 std::string grouped(int64_t value);                // 60,000
+std::string grouped(int64_t value, const char* one);  // 60,000 steps for "step"; 1 step
 std::string duration(double seconds);              // 8.2 s, 42 s, 2:31, 1:02:31
 std::string byte_size(int64_t bytes);              // 47.1 MiB
 std::string percent(double part, double whole);    // 35 %; - if `whole` is not positive

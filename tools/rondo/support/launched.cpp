@@ -1,4 +1,5 @@
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/io/printable.h>
 #include <rondo/tools/rondo/devices/devices.h>
@@ -41,8 +42,8 @@ std::string places_text(const ProcessGroup& processes) {
   for (int process = 0; process < processes.size(); ++process)
     if (std::find(hosts.begin(), hosts.end(), processes.host(process)) == hosts.end())
       hosts.push_back(processes.host(process));
-  std::string text =
-      concat(processes.size(), " processes on ", hosts.size(), hosts.size() == 1 ? " host: " : " hosts: ");
+  std::string text = concat(counted(processes.size(), "process", "processes"), " on ", hosts.size(),
+                            hosts.size() == 1 ? " host: " : " hosts: ");
   for (size_t i = 0; i < hosts.size(); ++i) text += (i == 0 ? "" : ", ") + hosts[i];
   return text;
 }

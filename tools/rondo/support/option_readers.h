@@ -33,6 +33,18 @@ Real read_learning_rate(const std::string& text) {
                            " that a float can hold"));
 }
 
+// Runs `read`, and puts the option before the message of a bad_argument Error: the library's messages do not
+// name options.
+template <class Read>
+auto naming(const std::string& option, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    if (error.status().code() != StatusCode::bad_argument) throw;
+    throw Error(bad_argument(option, ": ", error.status().message()));
+  }
+}
+
 inline std::string read_path(const std::string& option, const std::string& text) {
   if (!text.empty()) return text;
   throw Error(bad_argument(option, " is empty, must be a path"));

@@ -101,7 +101,7 @@ void add_memory(const Command& app, int64_t& micro_batches, int64_t& checkpoint_
 
 void add_weights(const Command& app, std::string& to, const std::string& help) {
   app.add("--weights", "NAME", concat(help, " [", to, "]"), [&](const std::string& s) {
-    static_cast<void>(nn::weight_init(s));
+    naming("--weights", [&] { static_cast<void>(nn::weight_init(s)); });
     to = s;
   });
 }
@@ -142,7 +142,7 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
   app.add("--schedule", "NAME",
           "Learning rate schedule: constant, step:EPOCHS:GAMMA, cosine or cosine:MIN [constant]",
           [&](const std::string& s) {
-            static_cast<void>(nn::parse_learning_rate(s, kMaxLearningRate));
+            naming("--schedule", [&] { static_cast<void>(nn::parse_learning_rate(s, kMaxLearningRate)); });
             to.schedule = s;
           });
   add_integer(app, "--warmup-steps", "STEPS",

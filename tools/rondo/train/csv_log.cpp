@@ -1,21 +1,25 @@
 #include <rondo/tools/rondo/train/csv_log.h>
 
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/io/parse.h>
 #include <rondo/nn/io/printable.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 namespace rondo::program {
 namespace {
 
-std::string head() {
+// The columns of earlier versions.
+std::string first_columns() {
   std::string text = "epoch,train_loss,test_accuracy,seconds";
   for (const char* name : kPhaseNames) text += std::string(",") + name + "_seconds";
   return text;
 }
+std::string head() { return first_columns() + ",learning_rate"; }
 
 constexpr size_t kMostShown = 100;  // bytes of an invalid line in a message
 
@@ -28,7 +32,7 @@ std::string csv_log(std::span<const EpochReport> epochs) {
     for (double value : {epoch.train_loss, epoch.test_accuracy, epoch.seconds})
       text += "," + exact_text(value);
     for (double phase : epoch.phases) text += "," + exact_text(phase);
-    text += "\n";
+    text += "," + exact_text(epoch.learning_rate) + "\n";
   }
   return text;
 }
@@ -36,13 +40,16 @@ std::string csv_log(std::span<const EpochReport> epochs) {
 std::vector<EpochReport> parse_csv_log(const std::string& name, const std::string& text) {
   std::vector<std::string> lines = split(text, '\n');
   if (lines.back().empty()) lines.pop_back();  // after the last line's end
+  for (std::string& each : lines)
+    if (each.ends_with('\r')) each.pop_back();
   std::string line;
   const auto refuse = [&](size_t number, const std::string& why) {
     throw Error(
         bad_argument("the log '", name, "', line ", number, " is '", excerpt(line, kMostShown), "', ", why));
   };
   if (!lines.empty()) line = lines[0];
-  if (line != head()) refuse(1, "must be '" + head() + "'");
+  if (line != head() && line != first_columns()) refuse(1, "must be '" + head() + "'");
+  const bool has_rate = line == head();
   std::vector<EpochReport> epochs;
   for (size_t number = 2; number <= lines.size(); ++number) {
     line = lines[number - 1];
@@ -55,8 +62,8 @@ std::vector<EpochReport> parse_csv_log(const std::string& name, const std::strin
       begin = end + 1;
     }
     EpochReport epoch;
-    if (fields.size() != 4 + epoch.phases.size())
-      refuse(number, concat("must have ", 4 + epoch.phases.size(), " numbers"));
+    const size_t columns = 4 + epoch.phases.size() + (has_rate ? 1 : 0);
+    if (fields.size() != columns) refuse(number, concat("must have ", counted(columns, "number")));
     constexpr double kMostEpochs = 1e9;
     const double before = epochs.empty() ? 0 : static_cast<double>(epochs.back().epoch);
     if (!(fields[0] > before && fields[0] <= kMostEpochs && std::trunc(fields[0]) == fields[0]))
@@ -65,7 +72,16 @@ std::vector<EpochReport> parse_csv_log(const std::string& name, const std::strin
     epoch.train_loss = fields[1];
     epoch.test_accuracy = fields[2];
     epoch.seconds = fields[3];
-    std::copy(fields.begin() + 4, fields.end(), epoch.phases.begin());
+    if (epoch.test_accuracy < 0 || epoch.test_accuracy > 1)
+      refuse(number, concat("must have a test accuracy from 0 to 1, not ", exact_text(epoch.test_accuracy)));
+    if (epoch.train_loss < 0)
+      refuse(number,
+             concat("must have a training loss that is not negative, not ", exact_text(epoch.train_loss)));
+    if (epoch.seconds < 0)
+      refuse(number, concat("must have seconds that are not negative, not ", exact_text(epoch.seconds)));
+    std::copy_n(fields.begin() + 4, epoch.phases.size(), epoch.phases.begin());
+    epoch.learning_rate =
+        has_rate ? static_cast<float>(fields.back()) : std::numeric_limits<float>::quiet_NaN();
     epochs.push_back(epoch);
   }
   return epochs;

@@ -8,11 +8,14 @@
 
 namespace rondo::program {
 
-// Columns: epoch, train_loss, test_accuracy, seconds, then the seconds of each phase. Numbers are the
-// shortest text that reads back as the same double; NaN is written as nan.
+// Columns: epoch, train_loss, test_accuracy (0 to 1), seconds, the seconds of each phase, and learning_rate,
+// that of the epoch's last step. Numbers are the shortest text that reads back as the same double; NaN is
+// written as nan.
 std::string csv_log(std::span<const EpochReport> epochs);
 
-// Parses the output of csv_log(). `name` is the file's name. Throws a bad_argument Error that names the line.
+// Parses the output of csv_log(), also with the line ends of other systems (\r\n), and the logs of earlier
+// versions, which have no column learning_rate: it is NaN then. `name` is the file's name. Throws a
+// bad_argument Error that names the line.
 std::vector<EpochReport> parse_csv_log(const std::string& name, const std::string& text);
 
 }  // namespace rondo::program

@@ -1,6 +1,7 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/tools/rondo/devices/devices.h>
-#include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/links/link_file.h>
+#include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/train/ranks.h>
 
 #include <algorithm>
@@ -16,7 +17,8 @@ void check_together(const RanksArguments& arguments, int64_t replicas, const Pro
     throw Error(bad_argument("--algorithm is '", name_of(arguments.algorithm),
                              "', must be automatic or direct with --device-count-invariant"));
   if (!processes && arguments.group == 0) return;
-  const std::string with = processes ? concat("in ", processes->size(), " processes") : "with --group";
+  const std::string with =
+      processes ? concat("in ", counted(processes->size(), "process", "processes")) : "with --group";
   if (arguments.device_count_invariant)
     throw Error(bad_argument("--device-count-invariant is not possible ", with));
   if (arguments.algorithm != Algorithm::automatic)

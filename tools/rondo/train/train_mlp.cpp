@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/kernels/random/random.h>
 #include <rondo/kernels/runtime/platform.h>
@@ -32,11 +33,11 @@ constexpr int kFirstSteps = 2;
 nn::DataParallelOptions options_for(const MlpArguments& arguments, ProcessGroup* processes) {
   const bool single = arguments.mode == MlpMode::single;
   if (single && processes)
-    throw Error(bad_argument("--mode is 'single', must be sharded or replicated in ", processes->size(),
-                             " processes"));
+    throw Error(bad_argument("--mode is 'single', must be sharded or replicated in ",
+                             counted(processes->size(), "process", "processes")));
   if (single && arguments.devices && arguments.devices->size() != 1)
-    throw Error(bad_argument("--devices asks for ", arguments.devices->size(),
-                             " replicas, must be 1 with --mode single"));
+    throw Error(bad_argument("--devices asks for ", counted(arguments.devices->size(), "replica"),
+                             ", must be 1 with --mode single"));
   const int in_one = single ? 1 : 2;
   const int64_t replicas = replicas_for(arguments, in_one, processes);
   nn::DataParallelOptions options;
@@ -148,9 +149,9 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
   if (processes) show_field(head, terminal, "processes", places_text(*processes));
   show_placement(shown_devices(options), arguments.devices.has_value(), head, terminal);
   show_field(head, terminal, "model",
-             concat("MLP of ", grouped(arguments.layers), " layers of width ", grouped(arguments.width), ", ",
-                    grouped(arguments.inputs), " inputs, ", grouped(arguments.outputs),
-                    " outputs: ", grouped(graph.parameter_count()), " parameters"));
+             concat("MLP of ", grouped(arguments.layers, "layer"), " of width ", grouped(arguments.width),
+                    ", ", grouped(arguments.inputs, "input"), ", ", grouped(arguments.outputs, "output"),
+                    ": ", grouped(graph.parameter_count()), " parameters"));
   show_field(head, terminal, "training",
              concat(name_of(arguments.mode), ", batch ", grouped(options.batch), ", ",
                     text(arguments.optimizer), ", learning rate ", arguments.lr, ", squared error, ",

@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/nn/io/parse.h>
 #include <rondo/nn/io/safetensors.h>
@@ -5,6 +6,7 @@
 #include <rondo/nn/train/fit.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/launched.h>
+#include <rondo/tools/rondo/support/option_readers.h>
 #include <rondo/tools/rondo/support/stop_request.h>
 #include <rondo/tools/rondo/train/ranks.h>
 #include <rondo/tools/rondo/train/trace_json.h>
@@ -65,16 +67,17 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
   const int64_t replicas = replicas_for(arguments, recipe.replicas, processes);
   const int64_t samples = data.train_count;
   if (replicas > samples)
-    throw Error(bad_argument("--devices asks for ", replicas, " replicas",
-                             processes ? concat(" in ", processes->size(), " processes") : "",
-                             arguments.devices ? "" : " when it is not given", ", must be at most ", samples,
-                             ", the number of samples", why));
+    throw Error(
+        bad_argument("--devices asks for ", counted(replicas, "replica"),
+                     processes ? concat(" in ", counted(processes->size(), "process", "processes")) : "",
+                     arguments.devices ? "" : " when it is not given", ", must be at most ", samples,
+                     ", the number of samples", why));
   if (arguments.batch && *arguments.batch > samples)
     throw Error(bad_argument("--batch is ", *arguments.batch, ", must be at most ", samples,
                              ", the number of samples", why));
   if (arguments.batch && *arguments.batch < replicas)
     throw Error(bad_argument("--batch is ", *arguments.batch, ": it must be at least ", replicas,
-                             ", one sample for each of the ", replicas, " replicas of --devices"));
+                             ", one sample for each of the ", counted(replicas, "replica"), " of --devices"));
   TrainingPlan plan;
   const int64_t batch = recipe.batch * (recipe.for_each_replica ? replicas : 1);
   plan.model.batch = std::min(arguments.batch.value_or(batch), samples);
@@ -90,17 +93,20 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
                                         : recipe.rate);
   plan.fit.epochs = arguments.epochs;
   plan.fit.seed = arguments.seed;
-  plan.fit.learning_rate = nn::parse_learning_rate(arguments.schedule, plan.rate, arguments.warmup);
+  plan.fit.learning_rate = naming(
+      "--schedule", [&] { return nn::parse_learning_rate(arguments.schedule, plan.rate, arguments.warmup); });
   plan.fit.verify = arguments.verify;
   plan.fit.checkpoint = arguments.save;
   plan.model.keep_finite = true;
   plan.steps = (samples + plan.model.batch - 1) / plan.model.batch;
-  plan.fit.learning_rate.check({plan.steps, plan.steps * arguments.epochs});
+  naming("--warmup-steps", [&] {
+    plan.fit.learning_rate.check({plan.steps, plan.steps * arguments.epochs});
+  });
   check(arguments.optimizer);
   if (processes && arguments.no_sync_bn && !arguments.save.empty())
     throw Error(bad_argument(
-        "--save is not possible with --no-sync-bn in ", processes->size(),
-        " processes: each replica has its own statistics, and a checkpoint holds those of one process"));
+        "--save is not possible with --no-sync-bn in ", counted(processes->size(), "process", "processes"),
+        ": each replica has its own statistics, and a checkpoint holds those of one process"));
   set_ranks(plan.model, arguments, recipe.replicas, processes);
   return plan;
 }
@@ -148,7 +154,7 @@ std::string recipe(const TrainingPlan& plan, const NetworkArguments& arguments) 
   std::string said = concat("batch ", grouped(plan.model.batch), ", ", text(arguments.optimizer),
                             ", learning rate ", plan.rate);
   if (arguments.schedule != "constant") said += " (" + arguments.schedule + ")";
-  if (arguments.warmup > 0) said += concat(", warm-up of ", grouped(arguments.warmup), " steps");
+  if (arguments.warmup > 0) said += concat(", warm-up of ", grouped(arguments.warmup, "step"));
   said += concat(", ", plan.fit.from.recipe.at(kWeights), " weights, seed ", plan.model.seed);
   if (plan.model.devices.size() > 1 || plan.model.processes)
     said += concat(", ", all_reduce_text(plan.model),
@@ -157,7 +163,7 @@ std::string recipe(const TrainingPlan& plan, const NetworkArguments& arguments) 
   if (arguments.precision != Precision::fp32) said += concat(", ", name_of(arguments.precision));
   if (plan.model.micro_batches > 1) said += concat(", ", grouped(plan.model.micro_batches), " micro-batches");
   if (plan.model.checkpoint_layers > 0)
-    said += concat(", activations kept every ", plan.model.checkpoint_layers, " operations");
+    said += concat(", activations kept every ", counted(plan.model.checkpoint_layers, "operation"));
   return said;
 }
 
@@ -206,8 +212,8 @@ void check_goes_on(const nn::TrainingState& state, const TrainingPlan& plan,
   if (!different.empty())
     throw Error(bad_argument("the options differ from those of its training: ", different));
   if (state.epoch < 1 || state.step >= plan.steps)
-    throw Error(bad_argument("it continues in epoch ", state.epoch, " after ", state.step,
-                             " steps, must be an epoch from 1 and fewer than ", plan.steps, " steps"));
+    throw Error(bad_argument("it continues in epoch ", state.epoch, " after ", counted(state.step, "step"),
+                             ", must be an epoch from 1 and fewer than ", counted(plan.steps, "step")));
   if (state.epoch > plan.fit.epochs)
     throw Error(
         bad_argument("--epochs is ", plan.fit.epochs, ", must be more: it has ", state.epoch - 1, " done"));
@@ -325,13 +331,14 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   if (result.end == nn::FitResult::End::stopped) {
     out << inked(
                terminal, Ink::bold,
-               concat("stopped in epoch ", result.state.epoch, " after ", grouped(result.state.step),
-                      " steps", checkpoint.wanted() ? "; continue with --resume " + checkpoint.shown() : ""))
+               concat("stopped in epoch ", result.state.epoch, " after ", grouped(result.state.step, "step"),
+                      checkpoint.wanted() ? "; continue with --resume " + checkpoint.shown() : ""))
         << std::endl;
     return StopRequest::signal();
   }
   out << inked(terminal, Ink::bold, last_line(result.epochs, shown_devices(plan.model)))
-      << (processes ? concat(" in each of ", processes->size(), " processes") : "") << std::endl;
+      << (processes ? concat(" in each of ", counted(processes->size(), "process", "processes")) : "")
+      << std::endl;
   return 0;
 }
 

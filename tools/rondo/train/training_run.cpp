@@ -1,11 +1,13 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/size.h>
-#include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/nn/io/folder.h>
 #include <rondo/nn/io/printable.h>
 #include <rondo/nn/io/regular_file.h>
-#include <rondo/tools/rondo/train/csv_log.h>
-#include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/pictures/plot_svg.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/train/csv_log.h>
 #include <rondo/tools/rondo/train/training_run.h>
 
 #include <algorithm>
@@ -47,11 +49,10 @@ void show_placement(const std::vector<int>& devices, bool asked, std::ostream& o
 FashionMnist load_images(const ImageTraining& arguments) {
   const std::string directory = arguments.data.value_or(fashion_mnist_directory());
   const bool named = arguments.data || directory != kInstalledFashionMnist;
-  if (!arguments.data && !std::filesystem::exists(directory)) {
-    throw Error(
-        bad_argument("Fashion-MNIST was not found (", directory,
-                     " does not exist): install the package dataset-fashion-mnist, or name a directory with "
-                     "its four files by --data DIR or RONDO_DATA=DIR"));
+  if (const std::string why = why_no_folder(directory); !arguments.data && !why.empty()) {
+    throw Error(bad_argument("Fashion-MNIST was not found (", directory, " ", why,
+                             "): install the package dataset-fashion-mnist, or name a directory with "
+                             "its four files by --data DIR or RONDO_DATA=DIR"));
   }
   FashionMnist data = load_fashion_mnist(directory, named ? Checksums::report : Checksums::require);
   if (arguments.limit) keep_first(data, *arguments.limit);
@@ -102,7 +103,7 @@ bool has_diverged(const EpochReport& report) { return !(report.train_loss < kDiv
 
 void RunCallbacks::continue_log(int64_t epoch) {
   if (!files_.log.wanted()) return;
-  if (!std::filesystem::exists(files_.log.target())) return;
+  if (!is_name(files_.log.target())) return;
   const auto text = RegularFile(files_.log.target()).contents<std::string>(kMostTextBytes);
   if (text.empty()) return;
   for (const EpochReport& logged : parse_csv_log(files_.log.path(), text))
@@ -133,10 +134,10 @@ void show_graph_refusal(const Status& refusal, std::ostream& out, const Terminal
 
 void show_verification(int64_t steps, int64_t differing_values, std::ostream& out, const Terminal& terminal) {
   if (differing_values != 0)
-    throw TrainingFailed(
-        concat("the replicas differ: ", differing_values, " values in ", steps, " steps, must be none"));
+    throw TrainingFailed(concat("the replicas differ: ", counted(differing_values, "value"), " in ",
+                                counted(steps, "step"), ", must be none"));
   out << inked(terminal, Ink::good,
-               concat("verified: all replicas bitwise equal after each of ", grouped(steps), " steps"))
+               concat("verified: all replicas bitwise equal after each of ", grouped(steps, "step")))
       << "\n";
 }
 
