@@ -64,7 +64,9 @@ struct Softmax {
   }
 
   __device__ LossStats loss_stats(float label_logit, int label) const {
-    const float loss = log1pf(others) + (maximum.value - label_logit);
+    // In double: the difference of two floats may be too large for a float.
+    const double difference = static_cast<double>(maximum.value) - static_cast<double>(label_logit);
+    const double loss = static_cast<double>(log1pf(others)) + difference;
     return {loss, loss == loss && label == maximum.at, 1, 0};
   }
 };

@@ -156,6 +156,23 @@ TEST(CrossEntropy, LargeLogitsDoNotOverflow) {
   }
 }
 
+// The distance of two finite logits may exceed the largest float. The gradient is finite.
+TEST(CrossEntropy, TheLossOfDistantLogitsIsInfinite) {
+  for (const int64_t classes : {int64_t{2}, int64_t{3}, int64_t{300}}) {
+    Batch batch = {1, classes, classes, std::vector<float>(static_cast<size_t>(classes), -3e38f), {1}};
+    batch.logits[0] = 3e38f;
+    const Result wrong = run(batch, 1);
+    EXPECT_EQ(wrong.loss_stats.loss, kInfinity) << classes;
+    EXPECT_EQ(wrong.loss_stats.correct, 0);
+    std::vector<double> gradient(static_cast<size_t>(classes));
+    gradient[0] = 1, gradient[1] = -1;
+    EXPECT_TRUE(all_near(wrong.gradient, gradient, 0)) << classes;
+
+    batch.logits[1] = -4e37f;  // below the largest float
+    EXPECT_EQ(run(batch, 1).loss_stats.loss, 3e38f + 4e37f) << classes;
+  }
+}
+
 TEST(CrossEntropy, FirstOfEqualLogitsIsThePrediction) {
   for (const int64_t classes : {int64_t{4}, int64_t{200}})
     for (const int32_t label : {0, 1, 3}) {
@@ -199,6 +216,24 @@ TEST(CrossEntropy, MinusInfinityHasProbabilityZero) {
     EXPECT_NEAR(result.gradient[0], 0.5, 1e-6);
     EXPECT_NEAR(result.gradient[1], -0.5, 1e-6);
     EXPECT_EQ(result.gradient[2], 0);
+
+    batch.labels[0] = 2;
+    const Result impossible = run(batch, 1);
+    EXPECT_EQ(impossible.loss_stats.loss, kInfinity);
+    EXPECT_EQ(impossible.loss_stats.correct, 0);
+    EXPECT_NEAR(impossible.gradient[0], 0.5, 1e-6);
+    EXPECT_EQ(impossible.gradient[2], -1);
+  }
+}
+
+TEST(CrossEntropy, ARowOfMinusInfinityHasNoLoss) {
+  for (const int64_t classes : {int64_t{1}, int64_t{3}, int64_t{200}}) {
+    const Batch batch = {
+        1, classes, classes, std::vector<float>(static_cast<size_t>(classes), -kInfinity), {0}};
+    const Result result = run(batch, 1);
+    EXPECT_TRUE(std::isnan(result.loss_stats.loss)) << classes;
+    EXPECT_EQ(result.loss_stats.correct, 0);
+    for (const float value : result.gradient) EXPECT_TRUE(std::isnan(value)) << classes;
   }
 }
 
