@@ -27,7 +27,9 @@ struct TensorMapShape {
   int step[5] = {1, 1, 1, 1, 1};  // of every so many elements of the box one is copied, 1 to 8; step[0] is 1
   // box[0] elements are a multiple of 16 bytes, and with a swizzle its bytes.
   Swizzle swizzle = Swizzle::none;
-  bool round_to_tf32 = false;  // float32 only: loads round each element to nearest, to a tf32 (ptx/tf32.cuh)
+  // float32 only: loads round each element to nearest, to a tf32, ties to even (to_tf32() of ptx/tf32.cuh:
+  // away from zero); infinity and NaN stay.
+  bool round_to_tf32 = false;
 };
 
 Status make_tensor_map(CUtensorMap* map, const TensorMapShape& shape);

@@ -16,7 +16,8 @@ inline std::vector<float> nearest_tf32(std::vector<float> values) {
   return values;
 }
 
-// Changes the last bit of values between two of tf32. How tensor maps round them is not documented.
+// Changes the last bit of values between two of tf32. mma.sync takes to_tf32(), which rounds them away from
+// zero; tensor maps round them to even.
 inline std::vector<float> without_ties(std::vector<float> values) {
   for (float& value : values)
     if (const auto bits = std::bit_cast<uint32_t>(value); (bits & 0x1FFFu) == 0x1000u)

@@ -4,6 +4,7 @@
 #include <rondo/kernels/core/tensor_map.h>
 #include <rondo/kernels/core/ptx/bulk_copy.cuh>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -196,20 +197,26 @@ TEST(TensorCopy, TheSwizzleIsThatOfTheAddress) {
   }
 }
 
-// Rounded to the 11 significant bits of tf32: to nearest, which truncation is not.
+// Rounded to the 11 significant bits of tf32: to nearest, which truncation is not, ties to even. A NaN keeps
+// its lower bits, too.
 TEST(TensorCopy, AMapRoundsToTf32) {
-  alignas(16) float from[8] = {1 + 0x1.8p-11f,  1 + 0x1.8p-12f, -1 - 0x1.8p-11f, -0x1.ffffp-3f,
-                               0x1.fffffep127f, 0x1.001p-130f,  INFINITY,        NAN};
-  const float rounded[8] = {1 + 0x1p-10f, 1, -1 - 0x1p-10f, -0x1p-2f, INFINITY, 0x1p-130f, INFINITY, NAN};
+  const float nan = std::bit_cast<float>(0x7F800001u);
+  alignas(16) float from[12] = {1 + 0x1.8p-11f, 1 + 0x1.8p-12f,  -1 - 0x1.8p-11f, -0x1.ffffp-3f,
+                                1 + 0x1p-11f,   1 + 0x1.8p-10f,  -1 - 0x1p-11f,   1 + 0x1.002p-11f,
+                                0x1.001p-130f,  0x1.fffffep127f, -INFINITY,       nan};
+  const float rounded[12] = {1 + 0x1p-10f, 1,         -1 - 0x1p-10f, -0x1p-2f,  1,  1 + 0x1p-9f, -1,
+                             1 + 0x1p-10f, 0x1p-130f, INFINITY,      -INFINITY, nan};
   for (const bool rounds : {false, true}) {
-    const CUtensorMap map = made({.data = from, .size = {8}, .box = {8}, .round_to_tf32 = rounds});
+    const CUtensorMap map = made({.data = from, .size = {12}, .box = {12}, .round_to_tf32 = rounds});
     run_ok({1, 1, 4096}, [&] {
       init(1);
-      ptx::mbarrier_arrive_expect_tx(barrier(), 32);
+      ptx::mbarrier_arrive_expect_tx(barrier(), 48);
       ptx::tma_load(box<float>(), map, {0}, barrier());
       ptx::mbarrier_wait(barrier(), 0);
-      for (int i = 0; i < 7; ++i) ASSERT_EQ(box<float>()[i], rounds ? rounded[i] : from[i]) << i;
-      ASSERT_TRUE(std::isnan(box<float>()[7]));
+      for (int i = 0; i < 12; ++i)
+        ASSERT_EQ(std::bit_cast<uint32_t>(box<float>()[i]),
+                  std::bit_cast<uint32_t>(rounds ? rounded[i] : from[i]))
+            << i;
     });
   }
 }

@@ -45,15 +45,14 @@ void load_line(AsyncState& state, const void* arguments) {
   state.write(line.shared, line.global, line.bytes);
 }
 
-// A map of the type TFLOAT32 rounds to nearest. CUDA does not say how it rounds ties; here away from zero, as
-// cvt.rna.tf32 does.
+// A map of the type TFLOAT32 rounds to nearest, ties to even (unlike cvt.rna.tf32), and copies infinity and
+// NaN as they are. CUDA's documentation does not say so; Triton found it on a GPU (its pull request 11751).
 void round_to_tf32(unsigned char (&bytes)[16]) {
   for (unsigned i = 0; i < 16; i += 4) {
     uint32_t bits;
     std::memcpy(&bits, bytes + i, 4);
     const bool finite = (bits & 0x7F800000u) != 0x7F800000u;
-    if (finite) bits = (bits + 0x1000u) & 0xFFFFE000u;
-    if (!finite && (bits & 0x007FFFFFu) != 0) bits = 0x7FFFFFFFu;
+    if (finite) bits = (bits + 0x0FFFu + (bits >> 13 & 1)) & 0xFFFFE000u;
     std::memcpy(bytes + i, &bits, 4);
   }
 }
