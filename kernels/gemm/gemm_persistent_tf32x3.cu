@@ -12,17 +12,19 @@ __global__ __launch_bounds__(BlockTile::kThreads, 1) void gemm_tc_07_persistent_
     const __grid_constant__ WarpSpecializedParameters<float> p, const TileGrid tiles) {
   auto& shared = shared_memory<SplitShared<BlockTile>>();
   init_ring(shared);
-  PipelineState<BlockTile::kStages> state;
+  using State = PipelineState<BlockTile::kStages>;
+  State state;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
   if (warpgroup == 0) {
     ptx::warpgroup_reg_dealloc<BlockTile::kProducerRegisters>();
     if (threadIdx.x >= 32)
       for_each_tile<BlockTile>(
           p, tiles, [&](const TileWork& work) { split_b(shared, state, k_tiles_of<BlockTile>(work)); });
-    else if (ptx::elect_one())
+    run_producer(shared, [&](State& of_producer) {
       for_each_tile<BlockTile>(p, tiles, [&](const TileWork& work) {
-        produce<BlockTile, Order::k_major, Order::k_major>(p, shared, state, work);
+        produce<BlockTile, Order::k_major, Order::k_major>(p, shared, of_producer, work);
       });
+    });
     return;
   }
   ptx::warpgroup_reg_alloc<BlockTile::kConsumerRegisters>();

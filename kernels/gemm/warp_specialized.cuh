@@ -124,6 +124,22 @@ __device__ __forceinline__ void produce(const WarpSpecializedParameters<T>& p, W
   }
 }
 
+// The role of the first warp: one of its threads calls produce(state), which loads k-tiles, and then waits
+// until the consumers have released every stage. A block could do without the last wait: its shared memory
+// stays until its last thread has ended. But all copies and phases then have an end that a thread has seen,
+// for the consumers of another block too, and checkers of races rely on it.
+template <class Tile, class Produce>
+__device__ __forceinline__ void run_producer(WgmmaShared<Tile>& shared, const Produce& produce) {
+  if (threadIdx.x >= 32 || !ptx::elect_one()) return;
+  PipelineState<Tile::kStages> state;
+  produce(state);
+  RONDO_UNROLL_BY(1)
+  for (int i = 0; i < Tile::kStages; ++i) {
+    ptx::mbarrier_wait(&shared.empty[state.stage], state.parity ^ 1);  // does not wait if it had no k-tile
+    state.advance();
+  }
+}
+
 // Every consumer warp calls it when it is done with a stage.
 template <class Tile>
 __device__ __forceinline__ void release_stage(WgmmaShared<Tile>& shared, int stage) {

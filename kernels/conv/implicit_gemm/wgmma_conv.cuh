@@ -141,8 +141,9 @@ __device__ __forceinline__ void run_warp_specialized(SharedOf<Tile>& shared, int
     if constexpr (kSplitters<Tile> != 0)
       if (threadIdx.x >= 32)
         for (int number = first; number < tiles; number += step) split(number, state);
-    if (threadIdx.x < 32 && ptx::elect_one())
-      for (int number = first; number < tiles; number += step) produce(number, state);
+    run_producer(shared, [&](PipelineState<Tile::kStages>& of_producer) {
+      for (int number = first; number < tiles; number += step) produce(number, of_producer);
+    });
     return;
   }
   ptx::warpgroup_reg_alloc<Tile::kConsumerRegisters>();

@@ -25,14 +25,15 @@ __global__ __launch_bounds__(TileOf<T>::kThreads, 1) void gemm_tc_06_warp_specia
   init_ring(shared);
   const TileWork work = tile_work<Tile>(p, static_cast<int>(blockIdx.x / p.product.tiles_n),
                                         static_cast<int>(blockIdx.x % p.product.tiles_n), 0);
-  PipelineState<Tile::kStages> state;
+  using State = PipelineState<Tile::kStages>;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
   if (warpgroup == 0) {
     ptx::warpgroup_reg_dealloc<Tile::kProducerRegisters>();
-    if (threadIdx.x < 32 && ptx::elect_one()) produce<Tile, OrderA, OrderB>(p, shared, state, work);
+    run_producer(shared, [&](State& state) { produce<Tile, OrderA, OrderB>(p, shared, state, work); });
     return;
   }
   ptx::warpgroup_reg_alloc<Tile::kConsumerRegisters>();
+  State state;
   WgmmaAccumulators<Tile> acc;
   consume<Tile, OrderA, OrderB>(acc, shared, state, k_tiles_of<Tile>(work), warpgroup - 1);
   store_results(p, shared, acc, work, warpgroup - 1);

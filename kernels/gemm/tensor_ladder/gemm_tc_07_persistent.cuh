@@ -26,16 +26,18 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_tc_07_persistent_kerne
   auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
   init_ring(shared);
   // Each role goes around the ring from tile to tile: the next tile's k-tiles are loaded during the stores.
-  PipelineState<Tile::kStages> state;
+  using State = PipelineState<Tile::kStages>;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
   if (warpgroup == 0) {
     ptx::warpgroup_reg_dealloc<Tile::kProducerRegisters>();
-    if (threadIdx.x < 32 && ptx::elect_one())
+    run_producer(shared, [&](State& state) {
       for_each_tile<Tile>(
           p, tiles, [&](const TileWork& work) { produce<Tile, OrderA, OrderB>(p, shared, state, work); });
+    });
     return;
   }
   ptx::warpgroup_reg_alloc<Tile::kConsumerRegisters>();
+  State state;
   WgmmaAccumulators<Tile> acc;
   for_each_tile<Tile>(p, tiles, [&](const TileWork& work) {
     consume<Tile, OrderA, OrderB>(acc, shared, state, k_tiles_of<Tile>(work), warpgroup - 1);

@@ -59,17 +59,19 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_tc_08_clusters_kernel(
   auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
   init_ring(shared, kClusterBlocks);
   ptx::cluster_sync();  // the other block's barriers are initialized
-  PipelineState<Tile::kStages> state;
+  using State = PipelineState<Tile::kStages>;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
   if (warpgroup == 0) {
     ptx::warpgroup_reg_dealloc<Tile::kProducerRegisters>();
-    if (threadIdx.x < 32 && ptx::elect_one())
+    run_producer(shared, [&](State& state) {
       for_each_tile<Tile, kClusterBlocks>(p, tiles, [&](const TileWork& work) {
         produce_in_cluster<Tile, OrderA, OrderB>(p, shared, state, work);
       });
+    });
     return;
   }
   ptx::warpgroup_reg_alloc<Tile::kConsumerRegisters>();
+  State state;
   WgmmaAccumulators<Tile> acc;
   for_each_tile<Tile, kClusterBlocks>(p, tiles, [&](const TileWork& work) {
     consume<Tile, OrderA, OrderB>(acc, shared, state, k_tiles_of<Tile>(work), warpgroup - 1,

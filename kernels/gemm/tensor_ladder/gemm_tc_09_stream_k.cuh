@@ -22,18 +22,20 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_tc_09_stream_k_kernel(
     const StreamK division, const PartialTiles<Tile> partial) {
   auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
   init_ring(shared);
-  PipelineState<Tile::kStages> state;
+  using State = PipelineState<Tile::kStages>;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
   const auto block = static_cast<int>(blockIdx.x);
   StreamKWorkUnit unit;
   if (warpgroup == 0) {
     ptx::warpgroup_reg_dealloc<Tile::kProducerRegisters>();
-    if (threadIdx.x < 32 && ptx::elect_one())
+    run_producer(shared, [&](State& state) {
       for (int64_t i = 0; division.find_work_unit(block, i, &unit); ++i)
         produce<Tile, OrderA, OrderB>(p, shared, state, work_of<Tile>(p, tiles, unit));
+    });
     return;
   }
   ptx::warpgroup_reg_alloc<Tile::kConsumerRegisters>();
+  State state;
   WgmmaAccumulators<Tile> acc;
   for (int64_t i = 0; division.find_work_unit(block, i, &unit); ++i) {
     const TileWork work = work_of<Tile>(p, tiles, unit);
