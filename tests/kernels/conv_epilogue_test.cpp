@@ -123,8 +123,9 @@ struct Operands {
   bool fits(const Kernel& kernel) {
     if (!kernel.wgmma) return true;
     return wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, geometry_of(c), x.data(), filter.data()) &&
-           (kernel.pixels == WgmmaConvPixels::box ||
-            wgmma_im2col_fits(ConvOperation::forward, geometry_of(c)));
+           (kernel.pixels == WgmmaConvPixels::box
+                ? wgmma_box_fits(ConvOperation::forward, geometry_of(c))
+                : wgmma_im2col_fits(ConvOperation::forward, geometry_of(c)));
   }
 };
 

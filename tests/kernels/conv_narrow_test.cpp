@@ -90,11 +90,12 @@ struct WithTile {
 // tile.
 struct WithWgmma {
   WgmmaConvTile tile;
-  std::optional<WgmmaConvPixels> pixels = {};  // none: those that are chosen; also where im2col does not fit
+  std::optional<WgmmaConvPixels> pixels = {};  // none: those that are chosen; also where these do not fit
   int64_t splits = 1;                          // of y and dx
 
   WgmmaConvPixels pixels_of(ConvOperation operation, const ConvGeometry& g) const {
-    const bool fits = pixels != WgmmaConvPixels::im2col || wgmma_im2col_fits(operation, g);
+    const bool fits =
+        pixels == WgmmaConvPixels::im2col ? wgmma_im2col_fits(operation, g) : wgmma_box_fits(operation, g);
     return pixels && fits ? *pixels : choose_wgmma_conv_pixels(operation, g);
   }
 
@@ -293,7 +294,7 @@ TYPED_TEST(ConvNarrowWgmma, DrawnShapes) {
 }
 
 // The longest strides of tensor maps, 8, and one more, for which there is mma.sync: of either axis. Two have
-// 64 pixels in a row or a column, twice the longest side of a box, whose 32 * 8 are the most of a map.
+// 64 pixels in a row or a column.
 constexpr ConvCase kLongStrides[] = {
     {2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}},
     {2, 19, 20, 8, 16, 3, 2, {.stride_h = 7, .stride_w = 8}},
@@ -358,9 +359,9 @@ void check_float_forward(const ConvCase& c, bool fused, const WithWgmma& with, c
   PrintTo(c, &name);
   SCOPED_TRACE(concat(name.str(), ", offsets ", offsets, fused ? ", bias and ReLU" : "", ", ", with));
   const Stream stream;
-  const Floats given_x = normal_values(c.x_size(), 1), given_filter = normal_values(c.filter_size(), 2),
-               x = read(c, given_x), filter = read(c, given_filter),
-               bias = fused ? normal_values(c.k, 4) : Floats();
+  const Floats given_x = without_ties(normal_values(c.x_size(), 1)),
+               given_filter = without_ties(normal_values(c.filter_size(), 2)), x = read(c, given_x),
+               filter = read(c, given_filter), bias = fused ? normal_values(c.k, 4) : Floats();
   GuardedBuffer<float> dev_x(given_x, offsets.x), dev_filter(given_filter, offsets.filter), dev_bias(bias),
       y(c.y_size(), offsets.y);
   Conv2dEpilogue epilogue;
@@ -383,8 +384,9 @@ void check_float_data_gradient(const ConvCase& c, int64_t filter_offset, std::op
   SCOPED_TRACE(concat(name.str(), ", filter offset ", filter_offset, ", others ", offsets, ", ",
                       with.value_or(WithWgmma{kWgmmaTiles[0]}), with ? "" : " if none is chosen"));
   const Stream stream;
-  const Floats given_dy = normal_values(c.y_size(), 1), given_filter = normal_values(c.filter_size(), 2),
-               dy = read(c, given_dy), filter = read(c, given_filter);
+  const Floats given_dy = without_ties(normal_values(c.y_size(), 1)),
+               given_filter = without_ties(normal_values(c.filter_size(), 2)), dy = read(c, given_dy),
+               filter = read(c, given_filter);
   GuardedBuffer<float> dev_dy(given_dy, offsets.dy), dev_filter(given_filter, filter_offset),
       dx(c.x_size(), offsets.dx);
   const ConvGeometry g = geometry_of(c);

@@ -140,6 +140,18 @@ TEST(WgmmaConv, ConsecutivePixelsWhereTheyVisitFewerTaps) {
             kIm2colPixels);
   EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::filter_gradient, geometry_of(square(128, 7, 3))),
             kBoxPixels);
+  // With a stride of y, whatever boxes would need: they would begin before the image, a stride apart.
+  for (const Conv2dOptions& strided : {kStrided, Conv2dOptions{.stride_w = 2}, Conv2dOptions{.stride_h = 2}})
+    for (const ConvOperation operation : {ConvOperation::forward, ConvOperation::filter_gradient}) {
+      const ConvGeometry g = geometry_of({32, 28, 28, 64, 64, 3, 3, strided});
+      EXPECT_FALSE(wgmma_box_fits(operation, g));
+      EXPECT_EQ(choose_wgmma_conv_pixels(operation, g), kIm2colPixels);
+      EXPECT_TRUE(wgmma_conv_fits(operation, DType::bfloat16, g, nullptr, nullptr));
+    }
+  const ConvGeometry far = geometry_of({32, 28, 28, 64, 64, 3, 3, {.stride_h = 2, .pad_h = 129}});
+  EXPECT_FALSE(wgmma_conv_fits(ConvOperation::forward, DType::bfloat16, far, nullptr, nullptr));
+  EXPECT_FALSE(wgmma_conv_fits(ConvOperation::filter_gradient, DType::bfloat16, far, nullptr, nullptr));
+  EXPECT_TRUE(wgmma_conv_fits(ConvOperation::data_gradient, DType::bfloat16, far, nullptr, nullptr));
   // What a map of im2col mode cannot describe.
   const auto fits = [](ConvOperation operation, const ConvCase& c) {
     return wgmma_im2col_fits(operation, geometry_of(c));

@@ -233,6 +233,7 @@ Status launch_conv2d_wgmma_rows(const char* name, ConvOperation operation, Wgmma
 template <Math math, class T>
 Status launch_conv2d_wgmma_in(const char* name, ConvOperation operation, WgmmaConvTile tile,
                               WgmmaConvPixels pixels, const WgmmaConvArguments<T>& a, cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(check_conv_pixels(name, operation, pixels, a.geometry));
   return pixels == WgmmaConvPixels::im2col
              ? launch_conv2d_wgmma_rows<math, Im2colRows>(name, operation, tile, a, stream)
              : launch_conv2d_wgmma_rows<math, BoxRows>(name, operation, tile, a, stream);

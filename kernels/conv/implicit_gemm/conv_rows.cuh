@@ -11,8 +11,9 @@
 //                                       issues the copy of its pixels, shifted by tap (r, s)
 //   result_row(axes, to, origin, pixel) the row of the result of a pixel of the tile; -1: none
 //
-// BoxRows: the pixels of a box (pixel_box.h). A tile skips the taps that are outside of the image for all of
-// its pixels. At the end of an axis, a part of the box may be outside.
+// BoxRows: the pixels of a box (pixel_box.h), of which neighbours read neighbours (wgmma_box_fits()). A tile
+// skips the taps that are outside of the image for all of its pixels. At the end of an axis, a part of the
+// box may be outside.
 //
 // Im2colRows: pixels that follow each other in a row of the image, its next row, the next image. Only the
 // last tile may have unused rows. Every tile visits all taps. It needs an operation of one phase.
@@ -46,8 +47,8 @@ struct BoxRows {
   }
   __device__ __forceinline__ void load(void* to, const CUtensorMap& map, const Axes& axes, const Origin& from,
                                        int r, int s, int channel, ptx::Mbarrier* full) const {
-    const int y = axes.h.from_first + from.h * axes.h.from_step + axes.h.direction * r,
-              x = axes.w.from_first + from.w * axes.w.from_step + axes.w.direction * s;
+    const int y = axes.h.from_first + from.h + axes.h.direction * r,
+              x = axes.w.from_first + from.w + axes.w.direction * s;
     ptx::tma_load(to, map, {channel, x, y, from.image}, full);
   }
   __device__ __forceinline__ int64_t result_row(const Axes& axes, const ResultImages& to, const Origin& from,
@@ -63,8 +64,7 @@ struct BoxRows {
                   bool round_to_tf32) {
     grid = {choose_pixel_box(kRowsOfConvTile, axes.w.rows, axes.h.rows, images), axes.w.rows, axes.h.rows,
             images};
-    return make_image_map(map, data, images, axes.h.size, axes.w.size, channels, grid.box, axes.h.from_step,
-                          axes.w.from_step, round_to_tf32);
+    return make_image_map(map, data, images, axes.h.size, axes.w.size, channels, grid.box, round_to_tf32);
   }
 };
 

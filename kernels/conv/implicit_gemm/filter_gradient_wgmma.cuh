@@ -151,6 +151,7 @@ template <class T>
 Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, WgmmaConvPixels pixels, float* dw,
                                     const T* dy, const T* x, const ConvGeometry& g, int64_t splits,
                                     float* workspace, cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(check_conv_pixels(name, ConvOperation::filter_gradient, pixels, g));
   return pixels == WgmmaConvPixels::im2col ? launch_filter_gradient_wgmma_pixels<Im2colPixels>(
                                                  name, tile, dw, dy, x, g, splits, workspace, stream)
                                            : launch_filter_gradient_wgmma_pixels<BoxPixels>(

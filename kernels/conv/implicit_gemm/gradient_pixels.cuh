@@ -10,7 +10,7 @@
 //   load_dy(to, map, origin, channel, barrier)
 //                                       a panel of dy
 //
-// BoxPixels: the pixels of a box (pixel_box.h). Im2colPixels: pixels that follow each other in the images.
+// BoxPixels: the pixels of a box (pixel_box.h), with strides of 1. Im2colPixels: pixels that follow each other in the images.
 // Pixels past the end are zeros in x and dy.
 #pragma once
 
@@ -34,8 +34,7 @@ struct BoxPixels {
   __device__ __forceinline__ void load_x(void* to, const CUtensorMap& map, const ConvGeometry& g,
                                          const Origin& from, int r, int s, int channel,
                                          ptx::Mbarrier* full) const {
-    const int y = from.h * g.stride_h - g.pad_h + r, x = from.w * g.stride_w - g.pad_w + s;
-    ptx::tma_load(to, map, {channel, x, y, from.image}, full);
+    ptx::tma_load(to, map, {channel, from.w - g.pad_w + s, from.h - g.pad_h + r, from.image}, full);
   }
   __device__ __forceinline__ void load_dy(void* to, const CUtensorMap& map, const Origin& from, int channel,
                                           ptx::Mbarrier* full) const {
@@ -44,9 +43,8 @@ struct BoxPixels {
   template <class T>
   Status make_maps(CUtensorMap* x_map, CUtensorMap* dy_map, const T* x, const T* dy, const ConvGeometry& g) {
     grid = {choose_pixel_box(kPixelsOfGradientStep, g.q, g.p, g.images), g.q, g.p, g.images};
-    RONDO_RETURN_IF_ERROR(
-        make_image_map(x_map, x, g.images, g.h, g.w, g.c, grid.box, g.stride_h, g.stride_w));
-    return make_image_map(dy_map, dy, g.images, g.p, g.q, g.k, grid.box, 1, 1);
+    RONDO_RETURN_IF_ERROR(make_image_map(x_map, x, g.images, g.h, g.w, g.c, grid.box));
+    return make_image_map(dy_map, dy, g.images, g.p, g.q, g.k, grid.box);
   }
 };
 

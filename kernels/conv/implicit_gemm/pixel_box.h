@@ -20,8 +20,7 @@ struct PixelBox {
   int pixels() const { return w * h * images; }
 };
 
-// The longest side of a box along an image: 32 pixels with a stride of 8 are the 256 of a tensor map.
-inline constexpr int kLongestBoxSide = 32, kLargestBoxStride = 8;
+inline constexpr int kLongestBoxSide = 32;  // along an image
 
 struct ImagePixel {
   int w, h, image;

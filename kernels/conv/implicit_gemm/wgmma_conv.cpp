@@ -13,7 +13,8 @@
 namespace rondo {
 namespace {
 
-constexpr int kLineBytes = 128;  // of k, in the k-tiles of all kernels by tensor cores
+constexpr int kLargestStride = 8;  // of a tensor map
+constexpr int kLineBytes = 128;    // of k, in the k-tiles of all kernels by tensor cores
 
 struct TileFactsOfConv {
   int n;
@@ -94,9 +95,13 @@ bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& g,
   const int aligned_channels = 16 / static_cast<int>(size_of(type));
   const bool channels = (copied || g.c % aligned_channels == 0) &&
                         (operation == ConvOperation::forward || g.k % aligned_channels == 0);
-  return channels && aligned(a) && (copied || aligned(b)) && g.stride_h <= kLargestBoxStride &&
-         g.stride_w <= kLargestBoxStride && g.output_pixels > 0 && g.k > 0 && g.patch > 0 && g.h > 0 &&
-         g.w > 0;
+  return channels && aligned(a) && (copied || aligned(b)) && g.stride_h <= kLargestStride &&
+         g.stride_w <= kLargestStride && g.output_pixels > 0 && g.k > 0 && g.patch > 0 && g.h > 0 &&
+         g.w > 0 && (wgmma_box_fits(operation, g) || wgmma_im2col_fits(operation, g));
+}
+
+bool wgmma_box_fits(ConvOperation operation, const ConvGeometry& g) {
+  return operation == ConvOperation::data_gradient || (g.stride_h == 1 && g.stride_w == 1);
 }
 
 bool wgmma_im2col_fits(ConvOperation operation, const ConvGeometry& g) {
@@ -104,6 +109,14 @@ bool wgmma_im2col_fits(ConvOperation operation, const ConvGeometry& g) {
   // The pixels of y, and those that are rows, have numbers of 32 bits.
   return count_phases(operation, g) == 1 && im2col_fits(axes.h) && im2col_fits(axes.w) &&
          g.output_pixels <= INT32_MAX && int64_t{g.images} * axes.h.rows * axes.w.rows <= INT32_MAX;
+}
+
+Status check_conv_pixels(const char* name, ConvOperation operation, WgmmaConvPixels pixels,
+                         const ConvGeometry& g) {
+  const bool box = pixels == WgmmaConvPixels::box;
+  if (box ? wgmma_box_fits(operation, g) : wgmma_im2col_fits(operation, g)) return {};
+  return bad_argument(name, ": a tensor map of ", box ? "boxes" : "im2col mode",
+                      " cannot describe the pixels, with strides of ", g.stride_h, " and ", g.stride_w);
 }
 
 int64_t wgmma_conv_row_count(ConvOperation operation, const ConvGeometry& g, WgmmaConvPixels pixels) {
@@ -115,6 +128,7 @@ int64_t wgmma_conv_row_count(ConvOperation operation, const ConvGeometry& g, Wgm
 
 WgmmaConvPixels choose_wgmma_conv_pixels(ConvOperation operation, const ConvGeometry& g) {
   if (!wgmma_im2col_fits(operation, g)) return WgmmaConvPixels::box;
+  if (!wgmma_box_fits(operation, g)) return WgmmaConvPixels::im2col;
   if (operation == ConvOperation::filter_gradient)
     return gradient_steps(g, WgmmaConvPixels::im2col) < gradient_steps(g, WgmmaConvPixels::box)
                ? WgmmaConvPixels::im2col

@@ -40,19 +40,17 @@ Status with_wgmma_conv_tile(WgmmaConvTile tile, Run&& run) {
   }
 }
 
-// Images NHWC, in copies of a line of channels of the pixels of a box, of which neighbours are `step_w` and
-// `step_h` pixels apart.
+// Images NHWC, in copies of a line of channels of the pixels of a box.
 template <class T>
 Status make_image_map(CUtensorMap* map, const T* data, int images, int h, int w, int channels,
-                      const PixelBox& box, int step_h, int step_w, bool round_to_tf32 = false) {
+                      const PixelBox& box, bool round_to_tf32 = false) {
   const int64_t pixel = int64_t{channels} * static_cast<int64_t>(sizeof(T));
   return make_tensor_map(map, {.data = data,
                                .dtype = dtype_of<T>,
                                .rank = 4,
                                .size = {channels, w, h, images},
                                .stride = {0, pixel, pixel * w, pixel * w * h},
-                               .box = {kChannelsPerLine<T>, box.w * step_w, box.h * step_h, box.images},
-                               .step = {1, step_w, step_h, 1},
+                               .box = {kChannelsPerLine<T>, box.w, box.h, box.images},
                                .swizzle = Swizzle::bytes128,
                                .round_to_tf32 = round_to_tf32});
 }

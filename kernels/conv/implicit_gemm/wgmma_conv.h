@@ -23,23 +23,33 @@ inline constexpr int kPixelsOfGradientStep = 64;  // a k-tile of the filter grad
 enum class WgmmaConvPixels { box, im2col };
 
 // Returns whether wgmma supports the operation. `a`, `b`: the operands in argument order. Requires 16-byte
-// aligned pointers and pixels, strides of at most 8, and at least one result and one term.
+// aligned pointers and pixels, strides of at most 8, pixels that a tensor map can describe, and at least one
+// result and one term.
 //
 // float32: no filter gradient; the data gradient reads a transposed copy of the filter, so `b` and the input
 // channels need no alignment.
 bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& geometry, const void* a,
                      const void* b);
 
+// Whether boxes of a tensor map can have the pixels that the operation reads. Pixels of y with a stride read
+// every second pixel of x, or fewer. A box can copy these, with an element stride, but at the border of the
+// image it begins before the tensor. CUDA does not say which elements it then copies, so boxes are not used.
+bool wgmma_box_fits(ConvOperation operation, const ConvGeometry& geometry);
+
 // Whether a tensor map of im2col mode can describe the pixels that the operation reads: not in a data
 // gradient with strides. Its fields have 8 bits: about 128 pixels of padding, about 128 taps along an axis.
 bool wgmma_im2col_fits(ConvOperation operation, const ConvGeometry& geometry);
 
+// An error if the pixels do not fit.
+Status check_conv_pixels(const char* name, ConvOperation operation, WgmmaConvPixels pixels,
+                         const ConvGeometry& geometry);
+
 // The rows of all tiles of y or dx, with those that are no pixels.
 int64_t wgmma_conv_row_count(ConvOperation operation, const ConvGeometry& geometry, WgmmaConvPixels pixels);
 
-// The kind of pixels with which all tiles of y or dx together visit fewer taps, or the filter gradient has
-// fewer steps; boxes if both are as good. Boxes waste more where they do not divide the images, but those of
-// y and dx skip the taps that are outside of the image.
+// The kind of pixels that fits. If both do, the one with which all tiles of y or dx together visit fewer taps,
+// or the filter gradient has fewer steps; boxes if both are as good. Boxes waste more where they do not divide
+// the images, but those of y and dx skip the taps that are outside of the image.
 WgmmaConvPixels choose_wgmma_conv_pixels(ConvOperation operation, const ConvGeometry& geometry);
 
 // The tile with the shortest estimated time, as choose_gemm_plan() estimates it, times the steps of k: a
