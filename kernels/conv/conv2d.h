@@ -75,9 +75,10 @@ struct Conv2dEpilogueOf {
   // Tensor-core kernels compute them in the epilogue, unless y is computed in parts; otherwise a second
   // kernel reads y.
   //
-  // In the epilogue, sums of differences from a value of y, of up to 32 pixels, are floats; the rest is
-  // double. Their rounding depends on the kernel, and so on the device. A channel with an infinity, or with
-  // differences above 2^61, has sums that are infinite or NaN; differences below 2^-75 have squares of 0.
+  // In the epilogue, sums of differences from a value of y, of up to 32 pixels, are pairs of floats; the rest
+  // is double. Their rounding depends on the kernel, and so on the device. A channel with an infinity, with
+  // differences above 2^61 or values above 2^122, has sums that are infinite or NaN; differences below 2^-75
+  // have squares of 0.
   // out_channels is at most 2^20.
   VectorView<double> sums{};
 };

@@ -179,7 +179,7 @@ requires Tile::kTensor __device__ __forceinline__ void store_tile_and_moments(Sh
   RONDO_UNROLL
   for (int i = 0; i < Tile::kFragmentsM; i += kMomentRows / 16) RONDO_UNROLL
   for (int j = 0; j < Tile::kFragmentsN; j += 4) {
-    ColumnMoments moments;
+    ColumnMoments<typename Tile::Element, 1> moments;
     const int first_column = lane.n + 8 * j;
     RONDO_UNROLL
     for (int h = 0; h < kMomentRows / 16; ++h) {

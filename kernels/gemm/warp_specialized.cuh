@@ -213,7 +213,7 @@ __device__ __forceinline__ void store_tile_and_moments(WarpSpecializedShared<Til
   RONDO_UNROLL_ON_GPU
   for (int i = 0; i < Tile::kPanelsM; ++i) RONDO_UNROLL_ON_GPU
   for (int c = 0; c < Tile::kN; c += StagedRows::kColumns) {
-    ColumnMoments moments;
+    ColumnMoments<typename Tile::Element, 1> moments;
     const int first_row = (group * Tile::kPanelsM + i) * 64 + warp * 16;
     store_staged(
         shared.staged[4 * group + warp], *reinterpret_cast<const float(*)[4][4]>(&acc.d[i][c / 2]),

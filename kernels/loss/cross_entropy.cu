@@ -64,9 +64,7 @@ struct Softmax {
   }
 
   __device__ LossStats loss_stats(float label_logit, int label) const {
-    // In double: the difference of two floats may be too large for a float.
-    const double difference = static_cast<double>(maximum.value) - static_cast<double>(label_logit);
-    const double loss = static_cast<double>(log1pf(others)) + difference;
+    const float loss = log1pf(others) + (maximum.value - label_logit);
     return {loss, loss == loss && label == maximum.at, 1, 0};
   }
 };

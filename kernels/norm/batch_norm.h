@@ -37,9 +37,12 @@ int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels);
 
 // sums[c] = sum over i of x[i, c];   sums[channels + c] = sum over i of x[i, c]^2
 //
-// Squares and sums are computed in double, in one pass. The variance that follows from them keeps 24 bits
-// while |mean| is below 10^4 standard deviations; a float sum of squares would lose all of them.
-// Traffic: reads x once.
+// In one pass, with the same bits on every device. Up to 32 rows are added as differences from the first of
+// them, in pairs of floats, and the rest in double. The variance that follows from the sums keeps the 24 bits
+// of a float, but for a few units of the last one, while |mean| is below 10^4 standard deviations; a float
+// sum of squares would lose all of them. So does that of Conv2dEpilogue::sums. Where the squares of the
+// differences leave the range of floats, all is added in double (Conv2dEpilogue::sums then are infinite or
+// NaN). Traffic: reads x once.
 [[nodiscard]] Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Workspace workspace,
                                      cudaStream_t stream);
 [[nodiscard]] Status batch_norm_sums(VectorView<double> sums, MatrixView<const __nv_bfloat16> x,
@@ -56,15 +59,17 @@ struct RunningStatistics {
 // mean[c] = sums[c] / count;   inv_std[c] = 1 / sqrt(variance + eps)
 //   with variance = sums[channels + c] / count - mean^2
 // running.mean = (1 - momentum) * running.mean + momentum * mean
-// running.variance likewise, with the unbiased variance * count / (count - 1). If count is 1, it uses the
-// variance itself (PyTorch's convention).
+// running.variance likewise, with the unbiased variance * count / (count - 1), as in PyTorch. With a count of
+// 1 there is no unbiased variance. PyTorch refuses to train then; Rondo computes what the other formulas
+// give, so that a last batch of one row does not end a training: y is beta, dx is 0, and running.variance
+// receives the variance itself, 0.
 [[nodiscard]] Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_std,
                                            const RunningStatistics& running, VectorView<const double> sums,
                                            int64_t count, float eps, cudaStream_t stream);
 
 // inv_std[c] = 1 / sqrt(variance[c] + eps)
 [[nodiscard]] Status batch_norm_inv_std(VectorView<float> inv_std, VectorView<const float> variance,
-                                          float eps, cudaStream_t stream);
+                                        float eps, cudaStream_t stream);
 
 // Operations fused after the normalisation.
 template <class T>
@@ -103,9 +108,10 @@ using BatchNormSaved = BatchNormSavedOf<float>;
 // sums[c] = sum over i of g[i, c] = d beta
 // sums[channels + c] = sum over i of g[i, c] * xhat[i, c] = d gamma
 //
-// Summed in double. The gradients of beta and gamma over this device's rows are also written as floats,
-// because they are part of the gradient that is reduced over the devices. Either may be omitted.
-// Traffic: reads dy and x (and y) once.
+// Added like the sums of the forward pass: up to 32 rows in pairs of floats, the rest in double. The error is
+// below that of rounding each g and g * xhat to a float. The gradients of beta and gamma over this device's
+// rows are also written as floats, because they are part of the gradient that is reduced over the devices.
+// Either may be omitted. Traffic: reads dy and x (and y) once.
 [[nodiscard]] Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
                                               VectorView<float> beta_gradient, MatrixView<const float> dy,
                                               const BatchNormSaved& saved, Workspace workspace,

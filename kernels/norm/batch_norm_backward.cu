@@ -7,6 +7,9 @@
 #include <rondo/kernels/norm/batch_norm_checks.h>
 #include <rondo/kernels/norm/row_map.cuh>
 #include <rondo/kernels/reduce/column_sums.cuh>
+#include <rondo/kernels/reduce/compensated_sum.cuh>
+
+#include <cfloat>
 
 namespace rondo {
 namespace {
@@ -19,6 +22,30 @@ struct Recovered {
   Values<N> g, xhat;
 };
 
+// The sums of g and of g * xhat over the rows of a thread.
+template <class T, int N>
+struct GradientSums {
+  float g[N] = {}, g_rest[N] = {}, product[N] = {}, product_rest[N] = {};
+
+  __device__ __forceinline__ void add(const Recovered<N>& r) {
+    RONDO_SIMD
+    for (int k = 0; k < N; ++k) {
+      add_compensated<T>(g[k], g_rest[k], r.g.v[k]);
+      add_compensated_product(product[k], product_rest[k], r.g.v[k], r.xhat.v[k]);
+    }
+  }
+  __device__ __forceinline__ double value(int s, int k) const {
+    return s == 0 ? compensated_value(g[k], g_rest[k]) : compensated_value(product[k], product_rest[k]);
+  }
+  __device__ __forceinline__ unsigned out_of_range() const {
+    unsigned bits = 0;
+    RONDO_UNROLL
+    for (int k = 0; k < N; ++k)
+      if (!(fabsf(g[k]) <= FLT_MAX && fabsf(product[k]) <= FLT_MAX)) bits |= 1u << k;
+    return bits;
+  }
+};
+
 template <class T>
 struct Saved {
   using Value = double;
@@ -27,6 +54,8 @@ struct Saved {
   const float *mean, *inv_std;
   int cols;
 
+  template <int N>
+  using Partial = GradientSums<T, N>;
   template <int N>
   struct Channel {
     const Saved& s;
@@ -45,13 +74,14 @@ struct Saved {
       for (int k = 0; k < N; ++k) r.xhat.v[k] = (r.xhat.v[k] - mean.v[k]) * inv_std.v[k];
       return r;
     }
+    __device__ __forceinline__ void add(GradientSums<T, N>& sums, int64_t row) const {
+      sums.add(recover(row));
+    }
     __device__ __forceinline__ void add(columns::Sums<double, 2, N>& sums, int64_t row) const {
       const Recovered<N> r = recover(row);
-      RONDO_SIMD
-      for (int k = 0; k < N; ++k) {
-        sums.of[0][k] += r.g.v[k];
-        sums.of[1][k] = fma(static_cast<double>(r.g.v[k]), static_cast<double>(r.xhat.v[k]), sums.of[1][k]);
-      }
+      const double g = r.g.v[0];
+      sums.of[0][0] += g;
+      sums.of[1][0] = fma(g, static_cast<double>(r.xhat.v[0]), sums.of[1][0]);
     }
   };
   template <int N>

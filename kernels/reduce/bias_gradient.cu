@@ -15,6 +15,8 @@ struct Rows {
   int64_t stride;
 
   template <int N>
+  using Partial = columns::Sums<float, 1, N>;
+  template <int N>
   struct Channel {
     const T* x;
     int64_t stride;

@@ -1,43 +1,112 @@
-// Moments of a column: the mean of its values, and the sum of the squares of their differences from the mean.
+// Moments of columns: the mean of a column's values, and the sum of the squares of their differences from the
+// mean.
 //
-// A kernel that has a part of a matrix in registers computes the moments of that part's columns. Then
-// add_partial_moments() (moments.h) combines the parts. Floats suffice within a part: differences from a
-// value of the column are small even where the mean is large, unlike the squares of the values.
+// A thread adds up to a few dozen rows in floats, then the sums of the threads or of the parts of a matrix
+// are added in double (moments.h). The squares are those of differences from the column's first value of
+// these rows: they are small where the mean is large, unlike the values, whose squares would lose the
+// variance in floats. Both sums are compensated (compensated_sum.cuh), so that they also keep their bits if
+// the first value is far from all others.
 #pragma once
 
 #include <rondo/kernels/reduce/moments.h>
+#include <rondo/kernels/core/values.cuh>
+#include <rondo/kernels/reduce/compensated_sum.cuh>
+
+#include <cfloat>
 
 namespace rondo {
 
-// Those of one column, in one thread. The differences are from the first value; they give the moments by
-// Steiner's theorem.
-struct ColumnMoments {
-  float first = 0, sum = 0, squares = 0;
-  int rows = 0;
-
-  __device__ __forceinline__ void add(float value) {
-    if (rows == 0) first = value;
-    const float difference = value - first;
-    sum += difference;
-    squares = fmaf(difference, difference, squares);
-    ++rows;
-  }
-  // Without rows both are 0.
-  __device__ __forceinline__ float mean() const {
-    return rows > 0 ? first + sum / static_cast<float>(rows) : 0;
-  }
-  __device__ __forceinline__ float squared_deviations() const {
-    const float result = rows > 0 ? squares - sum * (sum / static_cast<float>(rows)) : 0;
-    return result < 0 ? 0 : result;  // keeps NaN
-  }
+// Those of one column of a part. The mean is mean + mean_rest: a float alone has too few bits where the mean
+// is a large multiple of the deviation.
+struct PartMoments {
+  float mean = 0, mean_rest = 0, squared_deviations = 0;
 };
 
+// Those of N columns of values of type T, in one thread.
+template <class T, int N>
+struct ColumnMoments {
+  float first[N] = {}, sum[N] = {}, sum_rest[N] = {}, squares[N] = {}, squares_rest[N] = {};
+  int rows = 0;  // the caller of begin() and add() sets it
+
+  __device__ __forceinline__ void begin(const Values<N>& values) {
+    RONDO_SIMD
+    for (int k = 0; k < N; ++k) first[k] = sum[k] = values.v[k];
+  }
+  __device__ __forceinline__ void add(const Values<N>& values) {
+    RONDO_SIMD
+    for (int k = 0; k < N; ++k) {
+      const float difference = values.v[k] - first[k];
+      add_compensated<T>(sum[k], sum_rest[k], values.v[k]);
+      add_compensated_product(squares[k], squares_rest[k], difference, difference);
+    }
+  }
+  // A value of one column; counts it.
+  __device__ __forceinline__ void add(float value) {
+    static_assert(N == 1);
+    if (rows == 0) first[0] = value;
+    add(Values<1>{{value}});
+    ++rows;
+  }
+
+  // The sums of the values (s = 0) and of their squares (s = 1).
+  __device__ __forceinline__ double value(int s, int k) const {
+    const double values = compensated_value(sum[k], sum_rest[k]);
+    if (s == 0) return values;
+    const double pivot = first[k], differences = fma(-static_cast<double>(rows), pivot, values);
+    return fma(pivot, values + differences, compensated_value(squares[k], squares_rest[k]));
+  }
+  // Whether the sums have left the range of floats: a bit for each column. Squares of 0 are those of a constant
+  // column, or of differences below 2^-75.
+  __device__ __forceinline__ unsigned out_of_range() const {
+    unsigned bits = 0;
+    RONDO_UNROLL
+    for (int k = 0; k < N; ++k) {
+      const bool in_range = squares[k] == 0 || (squares[k] >= 0x1p-100f && squares[k] <= FLT_MAX);
+      if (!(in_range && fabsf(sum[k]) <= FLT_MAX)) bits |= 1u << k;
+    }
+    return bits;
+  }
+
+  // Without rows all are 0.
+  __device__ __forceinline__ PartMoments part(int k) const;
+};
+
+// By Steiner's theorem, in pairs of floats: their differences would lose bits.
+template <class T, int N>
+__device__ __forceinline__ PartMoments ColumnMoments<T, N>::part(int k) const {
+  // No compiler contracts this product and a sum, whose rounding would be another one.
+  const auto product_of = [](float a, float b) { return fmaf(a, b, 0.0f); };
+  if (rows == 0) return {};
+  const float count = static_cast<float>(rows), inverse = 1 / count;
+  // The sum of the differences from the first value.
+  const float firsts = product_of(count, first[k]);
+  const float large = sum[k] - firsts;
+  const float small = rounding_of(large, sum[k], -firsts) + (sum_rest[k] - fmaf(count, first[k], -firsts));
+  const float differences = large + small, differences_rest = rounding_of(differences, large, small);
+  // Their mean.
+  const float offset = product_of(differences, inverse);
+  const float offset_rest = product_of(fmaf(-offset, count, differences) + differences_rest, inverse);
+  PartMoments part;
+  part.mean = first[k] + offset;
+  part.mean_rest = rounding_of(part.mean, first[k], offset) + offset_rest;
+  // The square of their sum, divided by the count.
+  const float product = product_of(differences, offset);
+  const float product_rest =
+      fmaf(differences_rest, offset, fmaf(differences, offset_rest, fmaf(differences, offset, -product)));
+  const float deviations = (squares[k] - product) + (squares_rest[k] - product_rest);
+  part.squared_deviations = deviations < 0 ? 0 : deviations;  // keeps NaN
+  return part;
+}
+
 // One thread calls it for each column of each part. All columns of a part have the same rows.
+template <class T>
 __device__ __forceinline__ void put_moments(const PartialMoments& to, int64_t part, int64_t column,
-                                            const ColumnMoments& moments) {
+                                            const ColumnMoments<T, 1>& moments) {
   if (column >= to.columns) return;
-  to.means(part)[column] = moments.mean();
-  to.squared_deviations(part)[column] = moments.squared_deviations();
+  const PartMoments of_part = moments.part(0);
+  to.means(part)[column] = of_part.mean;
+  to.mean_rests(part)[column] = of_part.mean_rest;
+  to.squared_deviations(part)[column] = of_part.squared_deviations;
   if (column == 0) to.rows[part] = moments.rows;
 }
 

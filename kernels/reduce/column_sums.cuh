@@ -7,11 +7,11 @@
 // additions depends on the row numbers alone: not on N, and not on the device.
 #pragma once
 
-#include <rondo/kernels/core/launch.cuh>
-#include <rondo/kernels/core/values.cuh>
-#include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/view.h>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/core/values.cuh>
 
 #include <algorithm>
 #include <cstdint>
@@ -25,6 +25,7 @@ inline constexpr int kRowsPerBlock = 512;
 template <class Value, int kSums, int N>
 struct Sums {
   Value of[kSums][N] = {};
+  __device__ __forceinline__ Value value(int s, int k) const { return of[s][k]; }
 };
 
 // The places of a thread row's partial sums in shared memory: the n-th values of all threads are adjacent.
@@ -61,8 +62,13 @@ struct Replace {
 
 // `summand` is a functor with the type Value, the numbers kSums, kRowThreads and kWidest (columns at once at
 // most), and channel<N>(col), which returns a `channel` for the N columns from `col` on. channel.add(sums,
-// row) adds the values of a row to Sums<Value, kSums, N>. `result` receives, for each block of rows, `cols`
-// values of the first sum, then `cols` of the second, and so on.
+// row) adds the values of a row to sums, a Partial<N>: Sums<Value, kSums, N>, or a type with value(s, k) that
+// is faster than additions of Value. Such a type has out_of_range(), a bit for each column whose rows
+// channel<1>.add() then adds to Sums<Value, kSums, 1>. With channel.begin(sums, row), this adds the first
+// row. With sums.rows, this receives the number of rows.
+//
+// `result` receives, for each block of rows, `cols` values of the first sum, then `cols` of the second, and
+// so on.
 template <int N, class Summand, class Finish>
 __global__ void __launch_bounds__(Summand::kRowThreads* kColsPerBlock / N)
     column_sums_kernel(typename Summand::Value* __restrict__ result, Summand summand, int64_t rows, int cols,
@@ -77,15 +83,31 @@ __global__ void __launch_bounds__(Summand::kRowThreads* kColsPerBlock / N)
   const int64_t first = static_cast<int64_t>(blockIdx.x) * rows_per_block;
   const int64_t last = min(first + rows_per_block, rows);
 
-  Sums<Value, kSums, N> sums;
+  typename Summand::template Partial<N> sums;
   if (block_col + thread_col < cols) {
     const auto channel = summand.template channel<N>(block_col + thread_col);
-    for (int64_t row = first + row_thread; row < last; row += kRowThreads) channel.add(sums, row);
+    int64_t row = first + row_thread;
+    if constexpr (requires { channel.begin(sums, row); })
+      if (row < last) channel.begin(sums, row), row += kRowThreads;
+    for (; row < last; row += kRowThreads) channel.add(sums, row);
+    if constexpr (requires { sums.rows; }) sums.rows = static_cast<int>((row - first) / kRowThreads);
   }
+  const auto place_of = [&](int k) { return At::of(static_cast<int>(threadIdx.x), k, row_thread); };
 #pragma unroll
   for (int s = 0; s < kSums; ++s)
-    for (int k = 0; k < N; ++k)
-      shared.sums[s][row_thread][At::of(static_cast<int>(threadIdx.x), k, row_thread)] = sums.of[s][k];
+    for (int k = 0; k < N; ++k) shared.sums[s][row_thread][place_of(k)] = sums.value(s, k);
+  if constexpr (requires { sums.out_of_range(); }) {
+    const unsigned columns = sums.out_of_range();
+    RONDO_UNROLL_BY(1)
+    for (int k = 0; k < N; ++k) {
+      if ((columns >> k & 1) == 0) continue;
+      const auto channel = summand.template channel<1>(block_col + thread_col + k);
+      Sums<Value, kSums, 1> exact;
+      RONDO_UNROLL_BY(1)
+      for (int64_t row = first + row_thread; row < last; row += kRowThreads) channel.add(exact, row);
+      for (int s = 0; s < kSums; ++s) shared.sums[s][row_thread][place_of(k)] = exact.of[s][0];
+    }
+  }
   __syncthreads();
 
   const int thread = row_thread * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x);
@@ -113,6 +135,8 @@ struct PartialSums {
   const Value* partial;
   int cols;
 
+  template <int N>
+  using Partial = Sums<Value, kSums, N>;
   template <int N>
   struct Channel {
     static_assert(N == 1);

@@ -1,5 +1,6 @@
-#include <rondo/kernels/reduce/column_sums.cuh>
 #include <rondo/kernels/reduce/moments.h>
+#include <rondo/kernels/reduce/column_moments.cuh>
+#include <rondo/kernels/reduce/column_sums.cuh>
 
 #include <algorithm>
 
@@ -14,17 +15,22 @@ struct SumsAndSquares {
   int cols;
 
   template <int N>
+  using Partial = ColumnMoments<T, N>;
+  template <int N>
   struct Channel {
     const T* x;
     int cols;
+    __device__ __forceinline__ Values<N> load(int64_t row) const { return load_values<N>(x + row * cols); }
+    __device__ __forceinline__ void begin(ColumnMoments<T, N>& moments, int64_t row) const {
+      moments.begin(load(row));
+    }
+    __device__ __forceinline__ void add(ColumnMoments<T, N>& moments, int64_t row) const {
+      moments.add(load(row));
+    }
     __device__ __forceinline__ void add(columns::Sums<double, 2, N>& sums, int64_t row) const {
-      const auto element = load_values<N>(x + row * cols);
-      RONDO_SIMD
-      for (int k = 0; k < N; ++k) {
-        const double value = element.v[k];
-        sums.of[0][k] += value;
-        sums.of[1][k] = fma(value, value, sums.of[1][k]);
-      }
+      const double value = load(row).v[0];
+      sums.of[0][0] += value;
+      sums.of[1][0] = fma(value, value, sums.of[1][0]);
     }
   };
   template <int N>
@@ -40,12 +46,15 @@ struct SumsOfParts {
   PartialMoments moments;
 
   template <int N>
+  using Partial = columns::Sums<double, 2, N>;
+  template <int N>
   struct Channel {
     static_assert(N == 1);
     const PartialMoments& moments;
     int col;
     __device__ __forceinline__ void add(columns::Sums<double, 2, 1>& sums, int64_t part) const {
-      const double mean = moments.means(part)[col], rows = moments.rows[part];
+      const double mean = compensated_value(moments.means(part)[col], moments.mean_rests(part)[col]);
+      const double rows = moments.rows[part];
       sums.of[0][0] += mean * rows;
       sums.of[1][0] += fma(mean * rows, mean, static_cast<double>(moments.squared_deviations(part)[col]));
     }
@@ -62,7 +71,7 @@ int64_t values_begin(int64_t parts, int64_t columns) {
 }
 int64_t values_bytes(int64_t parts, int64_t columns) {
   const PartialMoments moments = {nullptr, nullptr, columns};
-  return saturating_product({parts, 2, moments.stride(), sizeof(float)});
+  return saturating_product({parts, 3, moments.stride(), sizeof(float)});
 }
 
 }  // namespace

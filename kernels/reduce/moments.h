@@ -14,8 +14,10 @@ namespace rondo {
 
 // sums[c] = sum over i of x[i, c];   sums[columns + c] = sum over i of x[i, c]^2
 //
-// In double, in an order that depends only on the number of rows. x: [rows, columns], row-major and packed,
-// T: float, __nv_bfloat16 or __half. `name`: of the operation that calls it, and of the launches. The caller
+// In an order that depends only on the number of rows: up to 32 rows in compensated floats
+// (column_moments.cuh), those of the threads and blocks in double. Where the squares of differences leave the
+// range of floats, all in double. x: [rows, columns], row-major and packed, T: float, __nv_bfloat16 or
+// __half. `name`: of the operation that calls it, and of the launches. The caller
 // checks the arguments; there may be kMostMomentColumns columns.
 template <class T>
 Status add_moments(const char* name, double* sums, const T* x, int64_t rows, int64_t columns,
@@ -25,13 +27,14 @@ int64_t moments_workspace_bytes(int64_t rows, int64_t columns);
 
 // The moments of the parts of a matrix, in device memory.
 struct PartialMoments {
-  float* values = nullptr;  // [parts][2][stride()]; null: no moments are wanted
+  float* values = nullptr;  // [parts][3][stride()]; null: no moments are wanted
   int* rows = nullptr;      // [parts]
   int64_t columns = 0;
 
   __host__ __device__ int64_t stride() const { return (columns + 3) / 4 * 4; }
-  __host__ __device__ float* means(int64_t part) const { return values + part * 2 * stride(); }
-  __host__ __device__ float* squared_deviations(int64_t part) const { return means(part) + stride(); }
+  __host__ __device__ float* means(int64_t part) const { return values + part * 3 * stride(); }
+  __host__ __device__ float* mean_rests(int64_t part) const { return means(part) + stride(); }
+  __host__ __device__ float* squared_deviations(int64_t part) const { return mean_rests(part) + stride(); }
 };
 
 // The place of the moments of up to `parts` parts in a workspace of partial_moments_bytes().

@@ -270,33 +270,35 @@ TYPED_TEST(ConvEpilogueTest, SumsOfManyPixelsNarrow) {
   }
 }
 
-// The variance that follows from the sums does not suffer from a mean of 1000 standard deviations: the
-// squares of floats would lose it.
+// The variance that follows from the sums keeps the bits of a float beside a mean of 1000 and of 9000 standard
+// deviations (batch_norm.h): the squares of floats would lose it, and parts whose means are floats 9 bits.
 TYPED_TEST(ConvEpilogueTest, VarianceBesideALargeMeanNarrow) {
   using T = typename TypeParam::Element;
   if (sizeof(T) == 2) GTEST_SKIP() << "such values of 16 bits have no variance";
-  for (const Kernel& kernel : kernels_for<T>(TypeParam::kMath)) {
-    SCOPED_TRACE(concat(kernel));
-    const Stream stream;
-    ConvCase c = {4, 16, 16, 8, 24, 1, 1};
-    c.options.math = TypeParam::kMath;
-    Operands<T> operands(c, 0, 0, 1000.0f);
-    if (!operands.fits(kernel)) continue;
-    ASSERT_TRUE(ok(operands.run(kernel, operands.epilogue(false, false, true), stream)));
-    const std::vector<T> y = operands.y.download();
-    const std::vector<double> sums = operands.sums.download();
-    const double count = static_cast<double>(c.n * c.p() * c.q());
-    for (int64_t k = 0; k < c.k; ++k) {
-      double mean = 0, variance = 0;
-      for (size_t i = static_cast<size_t>(k); i < y.size(); i += static_cast<size_t>(c.k))
-        mean += static_cast<double>(static_cast<float>(y[i])) / count;
-      for (size_t i = static_cast<size_t>(k); i < y.size(); i += static_cast<size_t>(c.k))
-        variance += std::pow(static_cast<double>(static_cast<float>(y[i])) - mean, 2) / count;
-      const double got_mean = sums[static_cast<size_t>(k)] / count,
-                   got = sums[static_cast<size_t>(k + c.k)] / count - got_mean * got_mean;
-      ASSERT_NEAR(got, variance, 1e-4 * variance) << "channel " << k;
+  for (const Kernel& kernel : kernels_for<T>(TypeParam::kMath))
+    for (const float mean : {1000.0f, 9000.0f}) {
+      SCOPED_TRACE(concat(kernel, ", mean ", mean));
+      const Stream stream;
+      ConvCase c = {4, 16, 16, 8, 24, 1, 1};
+      c.options.math = TypeParam::kMath;
+      Operands<T> operands(c, 0, 0, mean);
+      if (!operands.fits(kernel)) continue;
+      ASSERT_TRUE(ok(operands.run(kernel, operands.epilogue(false, false, true), stream)));
+      const std::vector<T> y = operands.y.download();
+      const std::vector<double> sums = operands.sums.download();
+      const double count = static_cast<double>(c.n * c.p() * c.q());
+      for (int64_t k = 0; k < c.k; ++k) {
+        long double mean = 0, variance = 0;
+        for (size_t i = static_cast<size_t>(k); i < y.size(); i += static_cast<size_t>(c.k))
+          mean += static_cast<float>(y[i]) / static_cast<long double>(count);
+        for (size_t i = static_cast<size_t>(k); i < y.size(); i += static_cast<size_t>(c.k))
+          variance += std::pow(static_cast<float>(y[i]) - mean, 2) / count;
+        const double got_mean = sums[static_cast<size_t>(k)] / count,
+                     got = std::fma(-got_mean, got_mean, sums[static_cast<size_t>(k + c.k)] / count);
+        ASSERT_NEAR(got, static_cast<double>(variance), 0x1p-22 * static_cast<double>(variance))
+            << "channel " << k;
+      }
     }
-  }
 }
 
 // An infinity or NaN in a channel makes its sums infinite or NaN, and no other's.

@@ -187,6 +187,41 @@ TEST(BatchNorm, AConstantChannelGivesBeta) {
   for (size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], layer.beta_values[i % 3], 1e-4);
 }
 
+// The variance of `values` that follows from the sums.
+double variance_of(const std::vector<float>& values) {
+  const auto rows = static_cast<int64_t>(values.size());
+  Layer layer({rows, 1});
+  layer.x.upload(values);
+  layer.forward({});
+  const Doubles sums = layer.sums.download();
+  const double mean = sums[0] / static_cast<double>(rows);
+  return std::fma(-mean, mean, sums[1] / static_cast<double>(rows));
+}
+
+// The bits that batch_norm.h promises: also where the first value of a thread is unlike the others, and where
+// the squares of the differences are no floats.
+TEST(BatchNorm, TheVarianceHasTheBitsOfAFloat) {
+  for (const int64_t rows : {3, 33, 512, 600, 5000, 100000}) {
+    const std::vector<float> normal = normal_values(rows, 1);
+    const auto check = [&](const char* name, auto value_at) {
+      std::vector<float> values = normal;
+      for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(value_at(i, values[i]));
+      long double mean = 0, variance = 0;
+      for (const float value : values) mean += value / static_cast<long double>(rows);
+      for (const float value : values)
+        variance += (value - mean) * (value - mean) / static_cast<long double>(rows);
+      EXPECT_NEAR(variance_of(values) / static_cast<double>(variance), 1, 0x1p-22) << name << ", " << rows;
+    };
+    check("normal", [](size_t, float x) { return x; });
+    check("mean of 9000 deviations", [](size_t, float x) { return x + 9000; });
+    check("outlying first values", [](size_t i, float x) { return i % 512 < 16 ? x + 1000 : x; });
+    check("one outlier", [](size_t i, float x) { return i == 0 ? 0 : x + 1000; });
+    check("wide range", [](size_t, float x) { return std::exp(4 * x); });
+    check("large", [](size_t, float x) { return x * 0x1p100f; });
+    check("small", [](size_t, float x) { return x * 0x1p-70f; });
+  }
+}
+
 // PyTorch's convention: new = (1 - momentum) * old + momentum * batch, with the unbiased batch variance.
 TEST(BatchNorm, RunningStatisticsFollowPyTorch) {
   constexpr float kMomentum = 0.1f;
@@ -217,11 +252,21 @@ TEST(BatchNorm, MomentumOneReplacesTheRunningStatistics) {
   EXPECT_TRUE(all_near(running_variance.download(), {2e-8}, 0, 1e-6));
 }
 
+// PyTorch refuses a batch of one value a channel. Here it gives beta, and no gradient.
 TEST(BatchNorm, OneRowHasNoUnbiasedVariance) {
   GuardedBuffer<float> running_variance(std::vector<float>(4, 1));
   Layer layer({1, 4});
   layer.forward({}, {{}, running_variance.view(), 0.25f});
   EXPECT_TRUE(all_near(running_variance.download(), Doubles(4, 0.75), 1e-7));
+  EXPECT_TRUE(all_near(layer.y.download(), to_double(layer.beta_values), 0));
+  const GuardedBuffer<float> dy(normal_values(4, 8));
+  GuardedBuffer<float> dx(4);
+  ASSERT_TRUE(ok(batch_norm_backward_sums(layer.sums.view(), {}, {}, matrix<const float>(dy.data(), 1, 4),
+                                          layer.saved(false), layer.workspace.workspace(), layer.stream)));
+  ASSERT_TRUE(
+      ok(batch_norm_backward(layer.as_matrix(dx), {}, matrix<const float>(dy.data(), 1, 4),
+                             layer.saved(false), layer.gamma.view(), layer.sums.view(), 1, layer.stream)));
+  EXPECT_TRUE(all_near(dx.download(), Doubles(4), 0));
 }
 
 TEST(BatchNorm, EvaluationUsesTheRunningStatistics) {
@@ -387,7 +432,11 @@ TEST(BatchNorm, SumsOfPartsAddUp) {
     const double value = whole.x_values[i];
     want[i % 10] += value, want[10 + i % 10] += value * value;
   }
-  EXPECT_TRUE(all_near(whole.sums.download(), want, 1e-10, 1e-9));
+  // The sums have the bits of a double, the squares the accuracy that the variance needs.
+  const auto expect_sums = [&](const Doubles& sums) {
+    EXPECT_TRUE(all_within(sums, want, [&](size_t i) { return (i < 10 ? 1e-12 : 0x1p-24) * want[i]; }));
+  };
+  expect_sums(whole.sums.download());
   GuardedBuffer<double> first(20), second(20);
   const auto rows = [&](int64_t begin, int64_t end) {
     return matrix<const float>(whole.x.data() + begin * 10, end - begin, 10);
@@ -397,7 +446,7 @@ TEST(BatchNorm, SumsOfPartsAddUp) {
   Doubles sum = first.download();
   const Doubles more = second.download();
   for (size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
-  EXPECT_TRUE(all_near(sum, want, 1e-10, 1e-9));
+  expect_sums(sum);
 }
 
 TEST(BatchNorm, SameBitsAtAnyAlignment) {

@@ -164,7 +164,7 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
             return to < 0 ? sums : p.epilogue.store_row(p.to + to * columns, column0 + column, columns, sums);
           },
           [&](int row) { return shared.rows[row].to >= 0; },
-          [&](int row, int column, const ColumnMoments& moments) {
+          [&](int row, int column, const auto& moments) {
             if (row0 + row < rows.count())
               put_moments(p.moments, (row0 + row) / kMomentRows, column0 + column, moments);
           });

@@ -134,7 +134,7 @@ __device__ __forceinline__ void store_conv_tile(const WgmmaConvParameters<typena
       static_assert(Tile::kPanelsM == 1);
       store_tile_and_moments(
           shared, acc, group, store, [&](int pixel) { return (included >> pixel % 16 & 1) != 0; },
-          [&](int pixel, int column, const ColumnMoments& moments) {
+          [&](int pixel, int column, const auto& moments) {
             put_moments(p.moments, work.tile * (Tile::kM / 16) + pixel / 16, work.column + column, moments);
           });
       return;

@@ -1,0 +1,42 @@
+// Compensated sums of floats: `rest` is the sum of what the roundings of `sum` have lost. So sum + rest has
+// nearly twice the bits of a float.
+//
+// For sums that need more than a float, but few terms at a time: many GPUs have one unit for doubles beside
+// 64 for floats, so that a kernel that adds each value in double is bound by these units. None of the
+// functions has a product outside of fmaf(), so that compilers cannot contract them: they have the same bits
+// on every device.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace rondo {
+
+// What the rounding of `sum` = a + b has lost (Knuth, The Art of Computer Programming, section 4.2.2).
+__device__ __forceinline__ float rounding_of(float sum, float a, float b) {
+  const float of_b = sum - a;
+  return (a - (sum - of_b)) + (b - of_b);
+}
+
+// T: float, or the type of 16 bits that `value` was. For 16 bits half of the additions do (Kahan, 1965): what
+// is lost is then wrong by a rounding of the value if the value is larger than the sum, and has bits that
+// the sum has not: unless the values of a sum differ by 2^8 and more, a float has room for all of them.
+template <class T>
+__device__ __forceinline__ void add_compensated(float& sum, float& rest, float value) {
+  const float next = sum + value;
+  rest += sizeof(T) == sizeof(float) ? rounding_of(next, sum, value) : value - (next - sum);
+  sum = next;
+}
+
+// Adds a * b, without the rounding of a product, but with that error of Kahan's sum: a rounding of each term
+// that is larger than the sum of those before it. Among squares these are few.
+__device__ __forceinline__ void add_compensated_product(float& sum, float& rest, float a, float b) {
+  const float next = fmaf(a, b, sum);
+  rest += fmaf(a, b, -(next - sum));
+  sum = next;
+}
+
+__device__ __forceinline__ double compensated_value(float sum, float rest) {
+  return static_cast<double>(sum) + static_cast<double>(rest);
+}
+
+}  // namespace rondo
