@@ -43,9 +43,9 @@ int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes);
 // Numerics: float32 with the largest logit subtracted; a 16-bit gradient is rounded once, to nearest even.
 // With float16 choose the scale so that the gradients stay above 2^-24, below which they become 0. A loss
 // near 0, and the gradient of a correct and confident prediction, keep their relative accuracy: the loss uses
-// log1p, and 1 - p is a sum, not a difference. Losses are added in double. No exponential overflows, so finite
-// logits have a finite gradient. The loss of a row is a float: if the label's logit is more than 3.4e38 below
-// the largest one, it is +infinity.
+// log1p, and 1 - p is a sum, not a difference. Losses are added in double. No exponential overflows, so
+// finite logits have a finite gradient. The loss of a row is a float: if the label's logit is more than
+// 3.4e38 below the largest one, it is +infinity.
 // Infinite logits: -infinity is a class of probability 0. If the label has it, the loss is +infinity and the
 // gradient is finite. If all classes of a row have it, or a logit is +infinity or NaN, the row's loss and
 // gradient are NaN, and the row does not count as correct.

@@ -55,8 +55,8 @@ struct ColumnMoments {
     const double pivot = first[k], differences = fma(-static_cast<double>(rows), pivot, values);
     return fma(pivot, values + differences, compensated_value(squares[k], squares_rest[k]));
   }
-  // Whether the sums have left the range of floats: a bit for each column. Squares of 0 are those of a constant
-  // column, or of differences below 2^-75.
+  // Whether the sums have left the range of floats: a bit for each column. Squares of 0 are those of a
+  // constant column, or of differences below 2^-75.
   __device__ __forceinline__ unsigned out_of_range() const {
     unsigned bits = 0;
     RONDO_UNROLL

@@ -47,9 +47,9 @@ Status check_conv_pixels(const char* name, ConvOperation operation, WgmmaConvPix
 // The rows of all tiles of y or dx, with those that are no pixels.
 int64_t wgmma_conv_row_count(ConvOperation operation, const ConvGeometry& geometry, WgmmaConvPixels pixels);
 
-// The kind of pixels that fits. If both do, the one with which all tiles of y or dx together visit fewer taps,
-// or the filter gradient has fewer steps; boxes if both are as good. Boxes waste more where they do not divide
-// the images, but those of y and dx skip the taps that are outside of the image.
+// The kind of pixels that fits. If both do, the one with which all tiles of y or dx together visit fewer
+// taps, or the filter gradient has fewer steps; boxes if both are as good. Boxes waste more where they do not
+// divide the images, but those of y and dx skip the taps that are outside of the image.
 WgmmaConvPixels choose_wgmma_conv_pixels(ConvOperation operation, const ConvGeometry& geometry);
 
 // The tile with the shortest estimated time, as choose_gemm_plan() estimates it, times the steps of k: a
