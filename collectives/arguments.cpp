@@ -195,7 +195,7 @@ Status capture_of(cudaStream_t stream, StreamCapture& capture) {
   return {};
 }
 
-// fork() adds the stream of rank 0 to a capture before all others, and each capture has all of them at its end.
+// fork() adds the stream of rank 0 to a capture before all others, and every capture has all of them at last.
 Status check_own_streams(const char* operation, const Communicator& communicator,
                          const StreamCapture& callers) {
   if (callers.captured && callers.id == 0) return {};  // CUDA refuses every call for it

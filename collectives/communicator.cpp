@@ -239,7 +239,7 @@ Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::mi
                           " is being captured, must not be: what is captured is not running");
     if (!status.ok()) {
       const auto message = concat("rank ", rank, " on device ", device(rank), ": ", status.message());
-      // CUDA refused the query, for example of the default stream while another thread captures. The work runs.
+      // CUDA refused the query, such as of the default stream while another thread captures. The work runs.
       if (status.code() != StatusCode::device_failed) return Status(status.code(), concat("wait: ", message));
       abort(Status(StatusCode::device_failed, concat(message, "; the results of all ranks are invalid")));
       return state();

@@ -45,8 +45,11 @@ inline Status check_grid(const char* name, const LaunchShape& shape) {
 // Loads `kernel` on the current device. CUDA loads a kernel at its first launch on a device, and that load
 // may wait until the device is idle. A kernel that is launched while other work may be blocked must therefore
 // be loaded earlier. load() itself may wait too.
+//
+// load() and launch() are hidden: each of two shared libraries with a copy of Rondo inside has a CUDA runtime
+// of its own, which does not have the kernels of the other.
 template <class... Parameters>
-Status load(const char* name, void (*kernel)(Parameters...)) {
+[[gnu::visibility("hidden")]] Status load(const char* name, void (*kernel)(Parameters...)) {
   cudaFuncAttributes attributes;
   const cudaError_t error = cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
   return error == cudaSuccess ? Status() : from_cuda(error, concat("loading the kernel ", name));
@@ -54,8 +57,9 @@ Status load(const char* name, void (*kernel)(Parameters...)) {
 
 // Starts `kernel` on `stream`. A grid with a zero side means an empty problem: nothing is launched.
 template <class... Parameters>
-Status launch(const char* name, const LaunchShape& shape, cudaStream_t stream, void (*kernel)(Parameters...),
-              std::type_identity_t<Parameters>... arguments) {
+[[gnu::visibility("hidden")]] Status launch(const char* name, const LaunchShape& shape, cudaStream_t stream,
+                                            void (*kernel)(Parameters...),
+                                            std::type_identity_t<Parameters>... arguments) {
   if (shape.grid_x == 0 || shape.grid_y == 0 || shape.grid_z == 0) return {};
   RONDO_RETURN_IF_ERROR(check_grid(name, shape));
   constexpr int64_t kWithoutOptIn = 48 << 10;

@@ -31,8 +31,8 @@ struct DriverFunction {
 };
 
 // Calls a function of the driver. Unlike the runtime, it binds no context to a thread that has none: one that
-// has only called functions of the runtime that need none (cudaGetDevice(), attributes). The runtime's is bound
-// then. One that the caller has made current stays.
+// has only called functions of the runtime that need none (cudaGetDevice(), attributes). The runtime's is
+// bound then. One that the caller has made current stays.
 template <class Function, class... Arguments>
 Status call(const char* name, DriverFunction<Function>& driver, const Arguments&... arguments) {
   Function function = nullptr;

@@ -17,8 +17,8 @@ namespace rondo {
 // Makes `device` current until the end of the scope, and binds this thread to its context, which functions of
 // the driver need.
 //
-// Each of the calls that this takes may return the error of a device that has failed earlier, also if it is not
-// `device`. Then the current device stays as it is, as far as CUDA allows.
+// Each of the calls that this takes may return the error of a device that has failed earlier, also of another
+// one than `device`. Then the current device stays as it is, as far as CUDA allows.
 //
 // CUDA creates a context of some hundred megabytes on each device that becomes current. Device 0 is current
 // in a thread that has never called cudaSetDevice(). A program that does not use device 0 must therefore make

@@ -119,10 +119,11 @@ function(rondo_target name)
   endif()
   if(RONDO_CUDA)
     # Register spills are performance bugs here: ptxas warns about them, and rondo_werror_nvcc turns them into
-    # errors.
+    # errors. Kernels are hidden: of two shared libraries with Rondo inside, each must launch its own. From
+    # CUDA 13.0 on that is nvcc's default.
     target_compile_options(${name} PRIVATE
       $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${rondo_host_warnings} -Xptxas=-warn-spills -lineinfo
-        --extended-lambda>)
+        --extended-lambda --device-entity-has-hidden-visibility=true --static-global-template-stub=true>)
     if(rondo_werror_nvcc)
       target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-Werror>)
     endif()

@@ -1,6 +1,6 @@
-// Alignment checks for vector accesses. A GPU faults if the address of an access is not a multiple of its size;
-// the CPU does not, so code that runs on both calls these checks. Scalar accesses are checked where the compiler
-// reports every access: in the preset observe (src/observe/hooks.cpp), and by the sanitizer in the preset asan.
+// Alignment checks for vector accesses. A GPU faults if an address is not a multiple of the access size; the
+// CPU does not, so code that runs on both calls these checks. Scalar accesses are checked where the compiler
+// reports every access: in the preset observe (src/observe/hooks.cpp), and by the sanitizer of asan.
 //
 // The checks are in inner loops. They are compiled in only with RONDO_CHECK_ALIGNMENT (which defines
 // SIMT_CHECK_ALIGNMENT): in the presets asan, tsan and observe.

@@ -6,7 +6,9 @@
 // The counterpart of nvcc's __CUDACC__: sources can distinguish the two targets.
 #define __SIMT__ 1
 
-#define __global__
+// Kernels are hidden, as nvcc makes them: a shared library must launch its own, not that of another one which
+// contains the same kernel.
+#define __global__ __attribute__((visibility("hidden")))
 #define __device__
 #define __host__
 #define __constant__

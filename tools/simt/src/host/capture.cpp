@@ -185,8 +185,8 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
   return cudaStreamGetCaptureInfo(handle, status, nullptr);
 }
 
-// Returns only the status and the id of the capture, because nodes have no handles here. For the legacy stream
-// it is an error while a blocking stream is captured, but one that leaves the capture valid.
+// Returns only the status and the id of the capture, because nodes have no handles here. For the legacy
+// stream it is an error while a blocking stream is captured, but one that leaves the capture valid.
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
                                      unsigned long long* id) {
   return api([&](Runtime& runtime) {

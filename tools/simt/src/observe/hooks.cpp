@@ -197,8 +197,8 @@ namespace {
   what += " at " + simt::text_of(simt::source_lines(place));
   simt::detail::misaligned_access(what.c_str(), p, bytes);
 }
-// For the accesses of which the compiler assumes that the address is a multiple of the size. It reports others,
-// such as those to members of packed structs, by other functions.
+// For the accesses of which the compiler assumes that the address is a multiple of the size. It reports
+// others, such as those to members of packed structs, by other functions.
 [[gnu::always_inline]] inline void require_aligned(const void* place, const void* p, size_t bytes,
                                                    AccessKind kind) {
   if (reinterpret_cast<uintptr_t>(p) % bytes != 0) [[unlikely]]
