@@ -16,8 +16,8 @@ namespace rondo {
 namespace {
 
 // Enqueues the operation. A failure halfway leaves the ranks out of step, so it aborts the communicator, and
-// the callers' streams wait for what was enqueued: their owner waits for them before it frees memory. A captured
-// operation has not run anything: the ranks stay in step.
+// the callers' streams wait for what was enqueued: their owner waits for them before it frees memory. A
+// captured operation has not run anything: the ranks stay in step.
 //
 // What the communicator's streams are part of is checked under its lock: another thread may be capturing an
 // operation.

@@ -80,8 +80,8 @@ struct Peer {
   std::string name;  // "cuBLAS tf32"
   EnqueueFunction enqueue;
 };
-// Hot calls beside a peer's. A row of the peer's calls and one of `enqueue` are timed in turns: equally often,
-// and with the same clocks and temperature. Reports as time_device_work(), and
+// Hot calls beside a peer's. A row of the peer's calls and one of `enqueue` are timed in turns: equally
+// often, and with the same clocks and temperature. Reports as time_device_work(), and
 //   peer_seconds  of the peer's call, the median over the iterations
 //   share         peer_seconds / median
 void time_beside(benchmark::State& state, const Work& work, const Peer& peer, const EnqueueFunction& enqueue);

@@ -1,8 +1,8 @@
 // The convolutions of LeNet and of ResNet-18 (for 28 x 28 images), layer by layer, compared with cuDNN in the
 // same type and arithmetic: the same shapes, N(0, 1) data, in the same process. cuDNN may choose layout and
-// algorithm; Rondo uses NHWC. The share of Rondo is relative to cuDNN, timed in turns with it; of Math::tf32x3,
-// which has the accuracy of fp32, relative to strict fp32. In 16-bit types Rondo's filter gradient is float, as
-// training needs it, and cuDNN's has 16 bits.
+// algorithm; Rondo uses NHWC. The share of Rondo is relative to cuDNN, timed in turns with it; of
+// Math::tf32x3, which has the accuracy of fp32, relative to strict fp32. In 16-bit types Rondo's filter
+// gradient is float, as training needs it, and cuDNN's has 16 bits.
 
 #include <rondo/bench/ladder/convolution.h>
 #include <rondo/bench/support/bench.h>

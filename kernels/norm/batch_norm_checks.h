@@ -7,8 +7,8 @@
 
 namespace rondo::norm {
 
-// ArgumentCheck for packed [rows, channels] matrices, and for vectors with one or more values per channel. The
-// operand `like`, which messages name, gives both sizes.
+// ArgumentCheck for packed [rows, channels] matrices, and for vectors with one or more values per channel.
+// The operand `like`, which messages name, gives both sizes.
 class BatchNormCheck : public ArgumentCheck {
  public:
   BatchNormCheck(const char* operation, int64_t rows, int64_t channels, const char* like)

@@ -27,8 +27,9 @@ class HostUploads {
     void* to;
     std::span<const std::byte> from;
   };
-  // Enqueues the copies of all parts. Memory `from` may be reused after the call, unless it is pinned: that is
-  // read in stream order, without a further copy. Throws rondo::Error: bad_argument for memory of a device.
+  // Enqueues the copies of all parts. Memory `from` may be reused after the call, unless it is pinned: that
+  // is read in stream order, without a further copy. Throws rondo::Error: bad_argument for memory of a
+  // device.
   void enqueue(std::initializer_list<Part> parts);
 
  private:

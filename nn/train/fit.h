@@ -56,8 +56,8 @@ struct FitResult {
 
 // Trains with batches of the model's size; the last batch of an epoch has the remaining samples. When
 // resuming in the middle of an epoch, the report of this epoch covers only the remaining steps. The training
-// ends with a step whose loss is not finite; a model with keep_finite ends with a step whose loss or gradients
-// are not finite on any replica, and keeps the parameters from before it. If
+// ends with a step whose loss is not finite; a model with keep_finite ends with a step whose loss or
+// gradients are not finite on any replica, and keeps the parameters from before it. If
 // `trace` is not null, the first steps are recorded into it. With several processes
 // (DataParallelOptions::processes), all must call fit() with the same values. Process 0 writes the
 // checkpoint. FitObserver::stop() may return true in any process; all end after that step. Throws

@@ -56,8 +56,8 @@ class ReplicaGroup {
   // Adds each replica's losses, over the samples that it holds, to its loss statistics; with_gradient: also
   // writes the gradient of the replica's output.
   void enqueue_loss(Loss loss, bool with_gradient);
-  // The losses of some samples of replica `rank`'s batch, after forward() and before enqueue_loss(), which may
-  // overwrite the output. Resets the replica's loss statistics. Waits.
+  // The losses of some samples of replica `rank`'s batch, after forward() and before enqueue_loss(), which
+  // may overwrite the output. Resets the replica's loss statistics. Waits.
   LossStats losses(Loss loss, size_t rank, Shard samples);
   // Returns the statistics over all ranks since the last call, and resets them. Waits.
   LossStats take_loss_stats();

@@ -18,8 +18,8 @@ void destroy(cudaGraph_t graph) {
   if (graph) static_cast<void>(cudaGraphDestroy(graph));
 }
 
-// The first launch uploads the graph if nobody did so before. If the upload were part of the launch, one process
-// could fail when the others' graphs already run and wait for its messages.
+// The first launch uploads the graph if nobody did so before. If the upload were part of the launch, one
+// process could fail when the others' graphs already run and wait for its messages.
 Status make_executable(cudaGraph_t graph, cudaStream_t stream, cudaGraphExec_t* executable) {
   RONDO_RETURN_IF_ERROR(
       from_cuda(cudaGraphInstantiate(executable, graph, 0), "making the step's graph executable"));

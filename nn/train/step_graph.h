@@ -21,8 +21,8 @@ class StepGraph {
   // graph needs memory that a step without it does not need, and CUDA does not document whether copies
   // between devices without peer access work inside a graph.)
   //
-  // `processes`: those that make the step together, or null. All of them construct their StepGraph at the same
-  // time, and if one of them cannot replay it, none does. A first launch that fails after that throws.
+  // `processes`: those that make the step together, or null. All of them construct their StepGraph at the
+  // same time, and if one of them cannot replay it, none does. A first launch that fails after that throws.
   StepGraph(StreamGroup& group, std::function<void()> enqueue, ProcessGroup* processes = nullptr);
   ~StepGraph();
   StepGraph(StepGraph&& other) noexcept;

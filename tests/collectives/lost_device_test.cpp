@@ -1,6 +1,6 @@
 // Calls of a communicator while a device has failed, whose error every call of CUDA may return, and the
-// number of calls that keep track of the operations. The linker redirects some calls (--wrap, CMakeLists.txt).
-// The mangled names come from the executor's headers.
+// number of calls that keep track of the operations. The linker redirects some calls (--wrap,
+// CMakeLists.txt). The mangled names come from the executor's headers.
 #include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/support/failed_device.h>
 

@@ -128,8 +128,8 @@ std::vector<float> positive(std::vector<float> values) {
   return values;
 }
 
-// Flat arrays: of many slots, with a tail; and of whole blocks of every kernel, so that an array that does not
-// begin at a boundary has its last elements in one block more.
+// Flat arrays: of many slots, with a tail; and of whole blocks of every kernel, so that an array that does
+// not begin at a boundary has its last elements in one block more.
 constexpr int64_t kWithTail = 1003, kWholeBlocks = 1 << 17;
 
 void add_flat_operations(std::vector<Operation>& all, int64_t size) {

@@ -270,8 +270,9 @@ TYPED_TEST(ConvEpilogueTest, SumsOfManyPixelsNarrow) {
   }
 }
 
-// The variance that follows from the sums keeps the bits of a float beside a mean of 1000 and of 9000 standard
-// deviations (batch_norm.h): the squares of floats would lose it, and parts whose means are floats 9 bits.
+// The variance that follows from the sums keeps the bits of a float beside a mean of 1000 and of 9000
+// standard deviations (batch_norm.h): the squares of floats would lose it, and parts whose means are floats 9
+// bits.
 TYPED_TEST(ConvEpilogueTest, VarianceBesideALargeMeanNarrow) {
   using T = typename TypeParam::Element;
   if (sizeof(T) == 2) GTEST_SKIP() << "such values of 16 bits have no variance";

@@ -162,8 +162,8 @@ TEST(BatchNorm, EpsIsAddedToTheVariance) {
   }
 }
 
-// The squares of values near 1.25e8 have more than the 53 bits of a double, so that the difference of the mean
-// square and the square of the mean may be negative, by more than eps.
+// The squares of values near 1.25e8 have more than the 53 bits of a double, so that the difference of the
+// mean square and the square of the mean may be negative, by more than eps.
 TEST(BatchNorm, LargeConstantChannelsGiveBeta) {
   for (const int64_t rows : {3, 7, 700}) {
     constexpr int64_t kChannels = 64;

@@ -1,5 +1,5 @@
-// The producer of warp-specialized kernels (run_producer()) ends after the consumers have released all that it
-// loaded.
+// The producer of warp-specialized kernels (run_producer()) ends after the consumers have released all that
+// it loaded.
 #include <gtest/gtest.h>
 
 #include <rondo/tests/support/guarded_buffer.h>

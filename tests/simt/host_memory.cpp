@@ -1,8 +1,6 @@
 // Devices, memory and copies.
 #include "host_support.h"
 
-#include <simt/host_register.h>
-
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -189,7 +187,8 @@ TEST_F(HostMemory, RefusesCopiesOfTheWrongKindOrRange) {
   CUDA_OK(cudaFree(q));
 }
 
-// Most GPUs copy from a pageable source before the call returns; all copy from a pinned one when the copy runs.
+// Most GPUs copy from a pageable source before the call returns; all copy from a pinned one when the copy
+// runs.
 TEST_F(HostMemory, PageableSourcesMayBeReusedImmediately) {
   simt::set_late_copies(false);
   for (const size_t bytes : {size_t{16}, size_t{1} << 20}) {
@@ -218,8 +217,8 @@ TEST_F(HostMemory, PageableSourcesMayBeReusedImmediately) {
   }
 }
 
-// CUDA promises nothing about pageable memory after an asynchronous copy. With late copies it is accessed when
-// the host waits, small or large, and copies between host memories stay synchronous.
+// CUDA promises nothing about pageable memory after an asynchronous copy. With late copies it is accessed
+// when the host waits, small or large, and copies between host memories stay synchronous.
 TEST_F(HostMemory, LateCopiesAccessPageableMemoryWhenTheHostWaits) {
   simt::set_late_copies(true);
   for (const size_t bytes : {size_t{16}, size_t{1} << 20}) {

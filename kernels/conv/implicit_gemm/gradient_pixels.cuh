@@ -10,8 +10,8 @@
 //   load_dy(to, map, origin, channel, barrier)
 //                                       a panel of dy
 //
-// BoxPixels: the pixels of a box (pixel_box.h), with strides of 1. Im2colPixels: pixels that follow each other in the images.
-// Pixels past the end are zeros in x and dy.
+// BoxPixels: the pixels of a box (pixel_box.h), with strides of 1. Im2colPixels: pixels that follow each
+// other in the images. Pixels past the end are zeros in x and dy.
 #pragma once
 
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.cuh>

@@ -37,8 +37,8 @@ TEST(Status, EveryKindHasAName) {
 }
 
 // By CUDA's numbers, from the documentation of cudaError_t: after these nothing works any more, because the
-// driver does not start, or "the process must be terminated and relaunched". Codes that no toolkit has yet are
-// bad arguments.
+// driver does not start, or "the process must be terminated and relaunched". Codes that no toolkit has yet
+// are bad arguments.
 TEST(Status, KindOfEveryCudaError) {
   EXPECT_TRUE(from_cuda(cudaSuccess, "nothing").ok());
   const std::set<int> out_of_resources = {2, 701},

@@ -1,5 +1,5 @@
-// The order of the calls that make a file durable. A power failure cannot be simulated, so the test watches the
-// calls: the linker redirects them (--wrap, CMakeLists.txt).
+// The order of the calls that make a file durable. A power failure cannot be simulated, so the test watches
+// the calls: the linker redirects them (--wrap, CMakeLists.txt).
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rondo/nn/io/durable_file.h>
@@ -68,8 +68,8 @@ ino_t inode_of(const std::string& path) {
   return status.st_ino;
 }
 
-// Whether the file exists or not, and through a link: the data is on the disk before the name refers to it, and
-// the name is before the call returns.
+// Whether the file exists or not, and through a link: the data is on the disk before the name refers to it,
+// and the name is before the call returns.
 TEST(DurableOrder, DataThenNameThenFolder) {
   const test::TemporaryDirectory directory;
   std::filesystem::create_directory(directory / "folder");

@@ -270,7 +270,8 @@ TEST(LeNet, RefusesOptionsThatMakeNoSense) {
   EXPECT_TRUE(contains(message_for([](Options& o) { o.devices = {0, 0, 0, 0, 0}; }), "5 ranks share 4"));
   data.test_labels[2] = 10;
   EXPECT_EQ(message_for([](Options&) {}),
-            "lenet: the test images: the label of sample 2 is 10, must be 0 to 9, for the network's 10 outputs");
+            "lenet: the test images: the label of sample 2 is 10, must be 0 to 9, for the network's 10 "
+            "outputs");
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ bool throws(uint64_t seed, const std::function<void()>& work) {
   return thrown;
 }
 
-// Refuses copies of work(), from the first to the last, with strides that grow. `copies`: whether there are any.
+// Refuses copies of work(), from the first to the last, with strides that grow. `copies`: whether there are
+// any.
 void expect_no_fault(const std::function<void()>& work, bool copies = true) {
   uint64_t copy = 1, failed = 0;
   for (bool thrown = true; thrown; copy += 1 + copy / 2)

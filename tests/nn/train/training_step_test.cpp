@@ -317,8 +317,8 @@ TEST(TrainingStep, PhasesAddUpToATime) {
   Sgd sgd(model);
   const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1);
   for (int step = 0; step < 3; ++step) model.train_step(x, some_labels(12, 4), sgd);
-  // The phases of the last step are within the time of the step on the host's clock, and most of it. Other work
-  // of the machine may spoil a measurement.
+  // The phases of the last step are within the time of the step on the host's clock, and most of it. Other
+  // work of the machine may spoil a measurement.
   double sum = 0, step = 0;
   for (int attempt = 0; attempt < 5; ++attempt) {
     model.streams().synchronize();

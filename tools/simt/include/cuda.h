@@ -63,9 +63,9 @@ enum CUtensorMapFloatOOBfill {
 };
 
 // Both need a current context, as every function of the driver. A host thread has one after cudaSetDevice()
-// or any other call of the runtime that uses a context, not after queries (cudaGetDevice, attributes). Without
-// one they return CUDA_ERROR_INVALID_CONTEXT; after cudaDeviceReset(), CUDA_ERROR_CONTEXT_IS_DESTROYED; on a
-// device that has failed, its error.
+// or any other call of the runtime that uses a context, not after queries (cudaGetDevice, attributes).
+// Without one they return CUDA_ERROR_INVALID_CONTEXT; after cudaDeviceReset(),
+// CUDA_ERROR_CONTEXT_IS_DESTROYED; on a device that has failed, its error.
 //
 // They return CUDA_ERROR_INVALID_VALUE for what the documentation of CUDA excludes, and
 // CUDA_ERROR_NOT_SUPPORTED for what the executor lacks: interleaved layouts, the data types that change

@@ -38,6 +38,8 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes);
 cudaError_t cudaFree(void* pointer);
 cudaError_t cudaMallocHost(void** pointer, size_t bytes);
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned int flags);
+cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int flags);
+cudaError_t cudaHostUnregister(void* pointer);
 cudaError_t cudaHostGetDevicePointer(void** device_pointer, void* host_pointer, unsigned int flags);
 cudaError_t cudaFreeHost(void* pointer);
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream);

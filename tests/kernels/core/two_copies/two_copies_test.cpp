@@ -1,4 +1,5 @@
-// Two shared libraries of a program contain the same kernel, as two copies of Rondo do. Each launches its own.
+// Two shared libraries of a program contain the same kernel, as two copies of Rondo do. Each launches its
+// own.
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/tests/support/status_checks.h>
 

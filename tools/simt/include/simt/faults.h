@@ -15,9 +15,9 @@ namespace simt {
 // count at every launch, in capture order. Only one copy fails; n == 0 cancels the failure.
 void fail_copy(uint64_t n);
 
-// Makes the n-th call for a device-to-device copy from now on return cudaErrorMemoryAllocation, with no effect,
-// as a call may that finds no memory for its bookkeeping. The device works on. Only one call fails; n == 0
-// cancels it. Calls that are captured count, too.
+// Makes the n-th call for a device-to-device copy from now on return cudaErrorMemoryAllocation, with no
+// effect, as a call may that finds no memory for its bookkeeping. The device works on. Only one call fails; n
+// == 0 cancels it. Calls that are captured count, too.
 void refuse_copy(uint64_t n);
 
 // present == false: every launch, and every other call that needs a kernel, returns

@@ -68,11 +68,11 @@ cudaError_t set_gpu(std::string_view name);
 // Sets the memory limit of one device; existing allocations stay.
 cudaError_t set_memory_limit(int device, size_t bytes);
 
-// The device memory that a graph takes, which CUDA does not document: so many bytes for each of its operations
-// (kernels, copies, fills, host functions), on the operation's device. cudaGraphInstantiate() takes them once,
-// and cudaGraphUpload() or the first launch a second time. Each returns cudaErrorMemoryAllocation, and takes
-// nothing, if they exceed the memory limit of a device. cudaGraphExecDestroy() frees them. Applies to graphs
-// that are instantiated from now on.
+// The device memory that a graph takes, which CUDA does not document: so many bytes for each of its
+// operations (kernels, copies, fills, host functions), on the operation's device. cudaGraphInstantiate()
+// takes them once, and cudaGraphUpload() or the first launch a second time. Each returns
+// cudaErrorMemoryAllocation, and takes nothing, if they exceed the memory limit of a device.
+// cudaGraphExecDestroy() frees them. Applies to graphs that are instantiated from now on.
 void set_graph_memory(size_t bytes_per_operation);
 
 // With a seed, nothing runs until the host waits. Then each next operation is drawn at random among all that
@@ -81,9 +81,10 @@ void set_graph_memory(size_t bytes_per_operation);
 // work.
 void set_seed(std::optional<uint64_t> seed);
 
-// When asynchronous operations of blocks that start afterwards happen (cp.async, cp.async.bulk, wgmma): at the
-// issue, or at the wait, with 0xFF in the destination until then. And when cudaMemcpyAsync() accesses pageable
-// memory: before it returns, or in stream order when a host thread waits, polls or calls nothing for 0.2 s.
+// When asynchronous operations of blocks that start afterwards happen (cp.async, cp.async.bulk, wgmma): at
+// the issue, or at the wait, with 0xFF in the destination until then. And when cudaMemcpyAsync() accesses
+// pageable memory: before it returns, or in stream order when a host thread waits, polls or calls nothing for
+// 0.2 s.
 void set_late_copies(bool late);
 
 // The following settings simulate waits that a GPU may add; see README.md, "Waits that a GPU may add". All
@@ -105,8 +106,8 @@ cudaError_t set_queue_length(int operations);
 cudaError_t set_connections(int queues);
 // Whether cudaMalloc waits until its device is idle, and cudaHostAlloc until all devices are.
 void set_allocation_waits(bool waits);
-// Whether cudaFree waits until the memory's device is idle, and cudaFreeHost until all devices are, as GPUs do
-// and CUDA does not promise.
+// Whether cudaFree waits until the memory's device is idle, and cudaFreeHost until all devices are, as GPUs
+// do and CUDA does not promise.
 void set_free_waits(bool waits);
 // The duration of such a wait, or of cudaFree's, after which a line on stderr reports it. The wait continues.
 void set_patience(std::chrono::milliseconds patience);

@@ -134,9 +134,9 @@ enum class Wait { never, always, synchronous, as_cuda };
 
 // All copies use this function. With Wait::synchronous the call waits for the copy, as cudaMemcpy() does, but
 // not between memory of devices (CUDA Runtime API, "API synchronization behavior"). With Wait::as_cuda a copy
-// between pageable and device memory "might be synchronous": it returns when the caller may reuse the pageable
-// buffer, as most GPUs do, or with settings().late_copies as late as allowed. Then the copy accesses the
-// buffer in stream order, when a host thread waits, as GPUs may that share the host's memory (GH200).
+// between pageable and device memory "might be synchronous": it returns when the caller may reuse the
+// pageable buffer, as most GPUs do, or with settings().late_copies as late as allowed. Then the copy accesses
+// the buffer in stream order, when a host thread waits, as GPUs may that share the host's memory (GH200).
 cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_t handle, Wait wait) {
   if (copy.width == 0 || copy.height == 0) return cudaSuccess;
   const Place to = examine(runtime.memory, copy.to, copy.to_bytes(), kinds.to);

@@ -1,5 +1,4 @@
 // Allocation.
-#include <simt/host_register.h>
 
 #include <memory>
 #include <string>
