@@ -533,6 +533,7 @@ TEST(TensorMap, TheDriverRefusesWhatIsNotAllowed) {
     CUtensorMapFloatOOBfill fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
     int map_offset = 0;
   };
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);  // the driver needs a context
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found;
   ASSERT_EQ(

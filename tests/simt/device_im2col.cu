@@ -386,6 +386,7 @@ TEST(Im2colMap, TheDriverRefusesWhatIsNotAllowed) {
     CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
     CUtensorMapFloatOOBfill fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
   };
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);  // the driver needs a context
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found;
   ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeIm2col", &function, 12000, cudaEnableDefault,
