@@ -120,10 +120,12 @@ function(rondo_target name)
   if(RONDO_CUDA)
     # Register spills are performance bugs here: ptxas warns about them, and rondo_werror_nvcc turns them into
     # errors. Kernels are hidden: of two shared libraries with Rondo inside, each must launch its own. From
-    # CUDA 13.0 on that is nvcc's default.
+    # CUDA 13.0 on that is nvcc's default. Diagnostic 1407: launch() is hidden, and some of its instances are
+    # local to a file, which are not visible anyway.
     target_compile_options(${name} PRIVATE
       $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${rondo_host_warnings} -Xptxas=-warn-spills -lineinfo
-        --extended-lambda --device-entity-has-hidden-visibility=true --static-global-template-stub=true>)
+        --extended-lambda --device-entity-has-hidden-visibility=true --static-global-template-stub=true
+        --diag-suppress=1407>)
     if(rondo_werror_nvcc)
       target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-Werror>)
     endif()
