@@ -37,14 +37,17 @@ class EndAfterFault final : public testing::EmptyTestEventListener {
     int devices = 0;
     const cudaError_t counted = cudaGetDeviceCount(&devices);
     if (counted == cudaErrorNoDevice) return;
-    if (counted != cudaSuccess) end("CUDA", counted);
-    for (int device = 0; device < devices; ++device) {
+    // The count is also refused with the error of the current device, which is named here.
+    for (int device = 0;; ++device) {
       cudaError_t error = cudaSetDevice(device);
+      if (error == cudaErrorInvalidDevice) break;  // past the last
       if (error == cudaSuccess) error = cudaStreamQuery(nullptr);
       static_cast<void>(cudaGetLastError());
       if (!works(error)) end("device " + std::to_string(device), error);
     }
     static_cast<void>(cudaSetDevice(0));
+    static_cast<void>(cudaGetLastError());
+    if (!works(counted)) end("CUDA", counted);
   }
 
   [[noreturn]] static void end(const std::string& failed, cudaError_t error) {
