@@ -14,6 +14,7 @@
 //   training capture 0      the same, and CUDA does not let the last process record its copies
 //   training check 0        no training: counts the differences if one value of the last process differs
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/diagnostics/replica_check.h>
 #include <rondo/nn/train/fit.h>
@@ -67,7 +68,7 @@ class StopAfter final : public nn::FitObserver {
 std::string shown(const nn::FitResult& result) {
   const char* ends[] = {"done", "stopped", "diverged"};
   return concat(ends[static_cast<int>(result.end)], " in epoch ", result.state.epoch, " after ",
-                result.state.step, " steps: ", result.nonfinite_tensor);
+                counted(result.state.step, "step"), ": ", result.nonfinite_tensor);
 }
 
 void train(int local, int group, ProcessGroup* processes, DType reduce_dtype) {
