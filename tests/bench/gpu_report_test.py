@@ -652,11 +652,14 @@ class CommandTest(InTemporaryFolder):
         (build / "CMakeCache.txt").write_text("\nRONDO_CUDA:BOOL=ON\n")
         gemms = [benchmark("rondo_tf32/gemm/4096x4096x4096/nt", 1.02)]
         convolutions = [benchmark("rondo_fp16/a/forward", 0.5), benchmark("rondo_fp16/b/forward", 0.98)]
-        for program, entries in ((targets.GEMM_PROGRAM, gemms), (targets.CONVOLUTION_PROGRAM, convolutions)):
+        for program, library, entries in ((targets.GEMM_PROGRAM, "cublas", gemms),
+                                          (targets.CONVOLUTION_PROGRAM, "cudnn", convolutions)):
+            written = {"context": {f"{library}_version": "1.2", f"{library}_library": f"/{library}.so"},
+                       "benchmarks": entries}
             path = build / "bench" / program
             path.write_text("#!/bin/sh\n"
                             "for word; do case $word in --benchmark_out=*) output=${word#*=};; esac; done\n"
-                            f"echo '{json.dumps({'benchmarks': entries})}' > $output\n")
+                            f"echo '{json.dumps(written)}' > $output\n")
             path.chmod(0o755)
         with unittest.mock.patch.dict(os.environ, PATH=f"{driver.parent}:{os.environ['PATH']}"):
             done = self.command(self.folder / "report", "--build", build, "--only", "benchmarks")
@@ -665,7 +668,8 @@ class CommandTest(InTemporaryFolder):
         for line in ("4096 x 4096 x 4096, nt: at least 1.00 times cuBLAS in tf32 | 1.020 | yes |",
                      "geometric mean: at least 1.00 times cuDNN in fp16 | 0.700 | no |",
                      "| LeNet, an epoch in fp32: at most 25 ms | not measured | not measured |",
-                     "| fp16 | forward | 2 |  | 0.700 | 0.500: a |"):
+                     "| fp16 | forward | 2 |  | 0.700 | 0.500: a |",
+                     "cublas 1.2: /cublas.so", "cudnn 1.2: /cudnn.so"):
             self.assertIn(line, text)
         report = self.report()
         self.assertEqual(len(report["targets"]), len(targets.TARGETS))

@@ -175,7 +175,8 @@ def benchmarks(report):
             rows.append([entry["name"].replace("/manual_time", ""), quantity(seconds, "s"), rates,
                          share + entry.get("label", "")])
         if rows:
-            text += f"### {program}\n\n" + libraries(results["context"]) + table(["benchmark", "time", "rate", "share of bound"], rows)
+            text += (f"### {program}\n\n" + libraries(results["context"])
+                     + table(["benchmark", "time", "rate", "share of bound"], rows))
     return "## Benchmarks\n\n" + text if text else ""
 
 
