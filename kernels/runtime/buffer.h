@@ -47,7 +47,7 @@ class DeviceScope {
     }
     Status failure = from_cuda(error, concat("making device ", device, " current"));
     if (!status) throw Error(std::move(failure));
-    *status = std::move(failure);
+    static_cast<void>(*status = std::move(failure));  // nvcc warns of an assignment whose result is unused
     previous_ = kUnknown;
   }
   void restore() {
