@@ -22,16 +22,17 @@ struct Recovered {
   Values<N> g, xhat;
 };
 
-// The sums of g and of g * xhat over the rows of a thread.
-template <class T, int N>
+// The sums of g and of g * xhat over the rows of a thread. Of float also for values of 16 bits: the sums have
+// the bits of those of the same floats.
+template <int N>
 struct GradientSums {
   float g[N] = {}, g_rest[N] = {}, product[N] = {}, product_rest[N] = {};
 
   __device__ __forceinline__ void add(const Recovered<N>& r) {
     RONDO_SIMD
     for (int k = 0; k < N; ++k) {
-      add_compensated<T>(g[k], g_rest[k], r.g.v[k]);
-      add_compensated_product(product[k], product_rest[k], r.g.v[k], r.xhat.v[k]);
+      add_compensated<float>(g[k], g_rest[k], r.g.v[k]);
+      add_compensated_product<float>(product[k], product_rest[k], r.g.v[k], r.xhat.v[k]);
     }
   }
   __device__ __forceinline__ double value(int s, int k) const {
@@ -55,7 +56,7 @@ struct Saved {
   int cols;
 
   template <int N>
-  using Partial = GradientSums<T, N>;
+  using Partial = GradientSums<N>;
   template <int N>
   struct Channel {
     const Saved& s;
@@ -74,9 +75,7 @@ struct Saved {
       for (int k = 0; k < N; ++k) r.xhat.v[k] = (r.xhat.v[k] - mean.v[k]) * inv_std.v[k];
       return r;
     }
-    __device__ __forceinline__ void add(GradientSums<T, N>& sums, int64_t row) const {
-      sums.add(recover(row));
-    }
+    __device__ __forceinline__ void add(GradientSums<N>& sums, int64_t row) const { sums.add(recover(row)); }
     __device__ __forceinline__ void add(columns::Sums<double, 2, N>& sums, int64_t row) const {
       const Recovered<N> r = recover(row);
       const double g = r.g.v[0];

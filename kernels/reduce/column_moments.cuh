@@ -22,7 +22,8 @@ struct PartMoments {
   float mean = 0, mean_rest = 0, squared_deviations = 0;
 };
 
-// Those of N columns of values of type T, in one thread.
+// Those of N columns, in one thread. T: float, or the type of 16 bits of the values, for fewer instructions
+// and a few bits less (compensated_sum.cuh).
 template <class T, int N>
 struct ColumnMoments {
   float first[N] = {}, sum[N] = {}, sum_rest[N] = {}, squares[N] = {}, squares_rest[N] = {};
@@ -37,7 +38,11 @@ struct ColumnMoments {
     for (int k = 0; k < N; ++k) {
       const float difference = values.v[k] - first[k];
       add_compensated<T>(sum[k], sum_rest[k], values.v[k]);
-      add_compensated_product(squares[k], squares_rest[k], difference, difference);
+      add_compensated_product<T>(squares[k], squares_rest[k], difference, difference);
+      // The rounding of the difference d: (d + r)^2 = d^2 + 2 * d * r, without the square of r.
+      if constexpr (sizeof(T) == sizeof(float))
+        squares_rest[k] =
+            fmaf(2 * difference, rounding_of(difference, values.v[k], -first[k]), squares_rest[k]);
     }
   }
   // A value of one column; counts it.

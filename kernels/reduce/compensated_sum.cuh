@@ -27,12 +27,20 @@ __device__ __forceinline__ void add_compensated(float& sum, float& rest, float v
   sum = next;
 }
 
-// Adds a * b, without the rounding of a product, but with that error of Kahan's sum: a rounding of each term
-// that is larger than the sum of those before it. Among squares these are few.
+// Adds a * b. T as above. For 16 bits the product is not rounded, and what is lost has that error of Kahan's
+// sum: a rounding of each term that is larger than the sum of those before it. Among squares these are few.
+template <class T>
 __device__ __forceinline__ void add_compensated_product(float& sum, float& rest, float a, float b) {
-  const float next = fmaf(a, b, sum);
-  rest += fmaf(a, b, -(next - sum));
-  sum = next;
+  if constexpr (sizeof(T) == sizeof(float)) {
+    const float product = fmaf(a, b, 0.0f);
+    const float next = sum + product;
+    rest += rounding_of(next, sum, product) + fmaf(a, b, -product);
+    sum = next;
+  } else {
+    const float next = fmaf(a, b, sum);
+    rest += fmaf(a, b, -(next - sum));
+    sum = next;
+  }
 }
 
 __device__ __forceinline__ double compensated_value(float sum, float rest) {

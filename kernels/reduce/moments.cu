@@ -14,17 +14,19 @@ struct SumsAndSquares {
   const T* x;
   int cols;
 
+  // float: the sums of values of 16 bits have the bits of those of the same floats. The bits beyond those of
+  // a float keep mean and variance nearly always the same, wherever the rows are divided among devices.
   template <int N>
-  using Partial = ColumnMoments<T, N>;
+  using Partial = ColumnMoments<float, N>;
   template <int N>
   struct Channel {
     const T* x;
     int cols;
     __device__ __forceinline__ Values<N> load(int64_t row) const { return load_values<N>(x + row * cols); }
-    __device__ __forceinline__ void begin(ColumnMoments<T, N>& moments, int64_t row) const {
+    __device__ __forceinline__ void begin(ColumnMoments<float, N>& moments, int64_t row) const {
       moments.begin(load(row));
     }
-    __device__ __forceinline__ void add(ColumnMoments<T, N>& moments, int64_t row) const {
+    __device__ __forceinline__ void add(ColumnMoments<float, N>& moments, int64_t row) const {
       moments.add(load(row));
     }
     __device__ __forceinline__ void add(columns::Sums<double, 2, N>& sums, int64_t row) const {
