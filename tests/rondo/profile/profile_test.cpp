@@ -568,7 +568,8 @@ TEST_F(Profile, StepsAreWithinTheirBudget) {
                                       {"copy_transposed", 1, 1},
                                       {"gemm_06_pipelined", 1, 2.3}};
   const std::vector<Budget> narrow = {{"avg_pool", 1, 1.6},
-                                      {"columns::column_sums", 4.6, 1.4},
+                                      // Blocks that do not run leave NaN, whose first rows are read again.
+                                      {"columns::column_sums", 4.6, 1.7},
                                       {"conv2d_filter_gradient", 1.4, 7.4},
                                       {"conv2d_kernel", 1.25, 3},
                                       {"conv2d_wgmma", 1, 1.6},
