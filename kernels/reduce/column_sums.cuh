@@ -103,16 +103,8 @@ __global__ void __launch_bounds__(Summand::kRowThreads* kColsPerBlock / N)
       if ((columns >> k & 1) == 0) continue;
       const auto channel = summand.template channel<1>(block_col + thread_col + k);
       Sums<Value, kSums, 1> exact;
-      const auto all_nan = [&] {  // and stay so
-        bool nan = true;
-        for (int s = 0; s < kSums; ++s) nan = nan && exact.of[s][0] != exact.of[s][0];
-        return nan;
-      };
       RONDO_UNROLL_BY(1)
-      for (int64_t row = first + row_thread; row < last; row += kRowThreads) {
-        channel.add(exact, row);
-        if (all_nan()) break;
-      }
+      for (int64_t row = first + row_thread; row < last; row += kRowThreads) channel.add(exact, row);
       for (int s = 0; s < kSums; ++s) shared.sums[s][row_thread][place_of(k)] = exact.of[s][0];
     }
   }

@@ -14,6 +14,25 @@ namespace {
 
 using HostMemory = HostTest;
 
+TEST_F(HostMemory, IsZeroedOnRequest) {
+  const auto expect_bytes = [](unsigned want) {
+    void* device = nullptr;
+    void* pinned = nullptr;
+    unsigned copied = 1;
+    CUDA_OK(cudaMalloc(&device, 4));
+    CUDA_OK(cudaHostAlloc(&pinned, 4, cudaHostAllocDefault));
+    CUDA_OK(cudaMemcpy(&copied, device, 4, cudaMemcpyDeviceToHost));
+    EXPECT_EQ(copied, want);
+    EXPECT_EQ(std::memcmp(&copied, pinned, 4), 0);
+    CUDA_OK(cudaFree(device));
+    CUDA_OK(cudaFreeHost(pinned));
+  };
+  simt::set_zeroed_memory(true);
+  expect_bytes(0);
+  simt::set_zeroed_memory(false);
+  expect_bytes(0xFFFFFFFF);
+}
+
 TEST_F(HostMemory, DevicesAreNumberedAndDescribed) {
   int count = 0, device = -1, value = 0;
   CUDA_OK(cudaGetDeviceCount(&count));

@@ -35,6 +35,7 @@ struct Settings {
   bool allocation_waits = false;  // SIMT_ALLOCATION_WAITS: 0 or 1; 1: cudaMalloc and cudaHostAlloc wait
   bool free_waits = true;         // SIMT_FREE_WAITS: 0 or 1; 0: cudaFree and cudaFreeHost do not wait
   size_t graph_node_bytes = 0;   // SIMT_GRAPH_NODE_BYTES: device memory of an executable graph, per operation
+  bool zeroed_memory = false;    // set_zeroed_memory()
   bool check = false;            // SIMT_CHECK: 0 or 1; 1: check the whole program (simt/check.h)
   bool report_contexts = false;  // SIMT_REPORT_CONTEXTS: 0 or 1; 1: a line on stderr when the process ends
   std::chrono::milliseconds patience{10'000};  // time before an implicit wait is reported on stderr
@@ -111,6 +112,10 @@ void set_allocation_waits(bool waits);
 void set_free_waits(bool waits);
 // The duration of such a wait, or of cudaFree's, after which a line on stderr reports it. The wait continues.
 void set_patience(std::chrono::milliseconds patience);
+
+// The bytes of memory that is allocated from now on, device memory and pinned: 0xFF, NaN for floats, so that
+// a read of memory that nobody wrote shows; or 0, for programs that leave out some of the writes on purpose.
+void set_zeroed_memory(bool zeroed);
 
 // The devices with a context: from the first call that needs one to cudaDeviceReset(). On a GPU each costs
 // some hundred MB of memory. Every call creates a context on the thread's current device, except queries of

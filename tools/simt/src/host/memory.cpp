@@ -1,5 +1,7 @@
 #include "memory.h"
 
+#include <simt/settings.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -42,7 +44,7 @@ cudaError_t Memory::allocate(int device, size_t bytes, void** pointer) {
   const size_t heap_bytes = bytes + (kAddressSanitizer ? 0 : 1);
   void* fresh = nullptr;
   if (heap_bytes == 0 || posix_memalign(&fresh, kAlignment, heap_bytes) != 0) fresh = nullptr;
-  if (fresh) std::memset(fresh, 0xFF, bytes);
+  if (fresh) std::memset(fresh, settings().zeroed_memory ? 0 : 0xFF, bytes);
   if (!fresh) {
     if (device != kHost) give_back(device, bytes);
     return cudaErrorMemoryAllocation;

@@ -26,7 +26,7 @@ class Memory {
 
   Memory(int devices, size_t limit);
 
-  // Fills new memory with 0xFF bytes (NaN for floats). Zero bytes give a null pointer.
+  // Fills new memory with 0xFF bytes, or with 0 (set_zeroed_memory()). Zero bytes give a null pointer.
   cudaError_t allocate(int device, size_t bytes, void** pointer);
   // Frees memory of this kind from allocate(); null is allowed.
   cudaError_t release(void* pointer, bool host);

@@ -159,6 +159,7 @@ void set_free_waits(bool waits) { change(&Settings::free_waits, waits); }
 void set_graph_memory(size_t bytes) {
   change(&Settings::graph_node_bytes, std::min<size_t>(bytes, kMostGraphNodeBytes));
 }
+void set_zeroed_memory(bool zeroed) { change(&Settings::zeroed_memory, zeroed); }
 void set_patience(std::chrono::milliseconds patience) { change(&Settings::patience, patience); }
 cudaError_t set_queue_length(int operations) {
   return change_count(&Settings::queue_length, operations, kLongestQueue);
