@@ -1,7 +1,6 @@
 // Each copy of an all-reduce fails in turn: no call returns ok with a wrong result.
 #include <rondo/tests/collectives/communicator_fixture.h>
-#include <rondo/tests/collectives/exact_data.h>
-
+#include <rondo/tests/collectives/stream_blocker.h>
 #include <rondo/tests/support/failed_device.h>
 #include <rondo/tests/support/peer_links.h>
 
@@ -35,25 +34,19 @@ class FailingCopy : public testing::TestWithParam<Parameters> {
   void attempt(uint64_t k, Outcome& outcome) {
     {
       CommunicatorFixture fixture({0, 1, 2}, 64);
-      const auto data = exact_data<float>(Reduction::sum, kRanks, 70, k);
-      std::vector<Buffer<float>> buffers;
-      std::vector<DataView> views;
-      for (int rank = 0; rank < kRanks; ++rank) {
-        DeviceScope scope(rank);
-        buffers.emplace_back(data.inputs[static_cast<size_t>(rank)]);
-        views.push_back(VectorView<float>{buffers.back().data(), 70});
-      }
+      const UnguardedVectors vectors(fixture, 70, k);
       if (GetParam().lazy) simt::set_seed(k);
       simt::fail_copy(k);
-      const Status enqueued =
-          all_reduce(views, {.algorithm = GetParam().algorithm}, fixture.communicator, fixture.handles);
+      const Status enqueued = all_reduce(vectors.views, {.algorithm = GetParam().algorithm},
+                                         fixture.communicator, fixture.handles);
       const Status waited = fixture.communicator.wait(fixture.handles, kLongEnough);
       outcome = waited.ok() ? Outcome::no_such_copy : Outcome::failed;
       if (waited.ok()) {
         ASSERT_TRUE(ok(enqueued));
-        for (const Buffer<float>& buffer : buffers) ASSERT_TRUE(all_equal_bits(buffer.download(), data.want));
+        for (const Buffer<float>& buffer : vectors.buffers)
+          ASSERT_TRUE(all_equal_bits(buffer.download(), vectors.data.want));
       } else {
-        expect_failure(fixture, views, enqueued, waited);
+        expect_failure(fixture, vectors.views, enqueued, waited);
       }
       // Work of the other devices must be done before the memory is freed. A failed device cannot be
       // synchronised, but the executor waits for all devices here.

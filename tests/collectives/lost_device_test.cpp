@@ -47,22 +47,12 @@ namespace {
 
 constexpr auto kTimeout = std::chrono::seconds(20);
 
-int current_device() {
-  int device = -1;
-  EXPECT_EQ(cudaGetDevice(&device), cudaSuccess);
-  return device;
-}
-
-class LostDevice : public testing::Test {
+class LostDevice : public ResetDevices<4> {
  protected:
-  void SetUp() override {
-    if (device_count() < 4) GTEST_SKIP() << "needs 4 devices";
-    for (int device = 3; device >= 0; --device) ASSERT_EQ(reset_device(device), cudaSuccess);
-  }
   void TearDown() override {
     get_device_fails = false;
     set_device_fails = 0;
-    for (int device = 3; device >= 0; --device) ASSERT_EQ(reset_device(device), cudaSuccess);
+    ResetDevices::TearDown();
   }
 };
 

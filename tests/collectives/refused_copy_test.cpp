@@ -1,8 +1,7 @@
 // Each call for a copy of an all-reduce is refused in turn, as if memory were short. What was enqueued before
 // runs while the callers' streams are waited for, and not after the vectors are freed.
 #include <rondo/tests/collectives/communicator_fixture.h>
-#include <rondo/tests/collectives/exact_data.h>
-
+#include <rondo/tests/collectives/stream_blocker.h>
 #include <rondo/tests/support/peer_links.h>
 
 namespace rondo::test {
@@ -28,22 +27,15 @@ class RefusedCopy : public testing::TestWithParam<RefusedCase> {
   // Returns the result of an all-reduce whose k-th copy is refused.
   static Status attempt(uint64_t k, uint64_t seed) {
     CommunicatorFixture fixture({0, 1, 2}, 64);
-    const auto data = exact_data<float>(Reduction::sum, kThreeRanks, 70, k);
-    std::vector<Buffer<float>> buffers;
-    std::vector<DataView> views;
-    for (int rank = 0; rank < kThreeRanks; ++rank) {
-      DeviceScope scope(rank);
-      buffers.emplace_back(data.inputs[static_cast<size_t>(rank)]);
-      views.push_back(VectorView<float>{buffers.back().data(), 70});
-    }
+    UnguardedVectors vectors(fixture, 70, k);
     simt::set_seed(seed);  // nothing runs until the host waits
     simt::refuse_copy(k);
     Status status =
-        all_reduce(views, {.algorithm = GetParam().algorithm}, fixture.communicator, fixture.handles);
+        all_reduce(vectors.views, {.algorithm = GetParam().algorithm}, fixture.communicator, fixture.handles);
     simt::refuse_copy(0);
     EXPECT_EQ(fixture.communicator.state().code(), status.code());
     for (const cudaStream_t stream : fixture.handles) EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-    buffers.clear();
+    vectors.buffers.clear();
     simt::set_seed(std::nullopt);  // waits for the work of all devices
     return status;
   }

@@ -67,8 +67,8 @@ inline bool message_contains(const Status& status, const std::string& words) {
 
 // One vector per rank, without guards: nothing here may wait for a stuck device.
 struct UnguardedVectors {
-  explicit UnguardedVectors(const CommunicatorFixture& fixture, int64_t size = 12)
-      : data(exact_data<float>(Reduction::sum, fixture.communicator.size(), size, 1)) {
+  explicit UnguardedVectors(const CommunicatorFixture& fixture, int64_t size = 12, uint64_t seed = 1)
+      : data(exact_data<float>(Reduction::sum, fixture.communicator.size(), size, seed)) {
     for (size_t rank = 0; rank < fixture.devices.size(); ++rank) {
       DeviceScope scope(fixture.devices[rank]);
       buffers.emplace_back(data.inputs[rank]);

@@ -1,5 +1,5 @@
-// fail_device() and reset_device(): for tests of what follows the failure of a device. Only the executor can
-// reset one.
+// fail_device(), reset_device() and ResetDevices: for tests of what follows the failure of a device. Only the
+// executor can reset one.
 #pragma once
 
 #include <cuda_runtime.h>  // the executor's defines __SIMT__
@@ -7,6 +7,7 @@
 #ifdef __SIMT__
 #include <gtest/gtest.h>
 #include <simt/faults.h>
+#include <simt/settings.h>
 #endif
 
 namespace rondo::test {
@@ -36,6 +37,29 @@ inline void fail_device(int device) {
   testing::internal::GetCapturedStderr();
   static_cast<void>(cudaSetDevice(current));
 }
+
+// Before and after each test the first kDevices devices work, have no context, and device 0 is current.
+template <int kDevices>
+class ResetDevices : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (simt::settings().devices < kDevices) GTEST_SKIP() << "needs " << kDevices << " devices";
+    reset();
+  }
+  void TearDown() override { reset(); }
+
+  static int current_device() {
+    int device = -1;
+    EXPECT_EQ(cudaGetDevice(&device), cudaSuccess);
+    return device;
+  }
+
+ private:
+  static void reset() {
+    for (int device = kDevices - 1; device >= 0; --device) ASSERT_EQ(reset_device(device), cudaSuccess);
+    ASSERT_EQ(cudaDeviceReset(), cudaSuccess);  // reset_device() makes device 0 current
+  }
+};
 #endif
 
 }  // namespace rondo::test

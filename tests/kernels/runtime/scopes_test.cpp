@@ -4,10 +4,6 @@
 #include <rondo/tests/support/failed_device.h>
 #include <rondo/tests/support/status_checks.h>
 
-#ifdef __SIMT__
-#include <simt/settings.h>
-#endif
-
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -39,26 +35,7 @@ TEST(NewThread, MakesTensorMaps) {
 
 #ifdef __SIMT__
 
-int current_device() {
-  int device = -1;
-  EXPECT_EQ(cudaGetDevice(&device), cudaSuccess);
-  return device;
-}
-
-class Scopes : public testing::Test {
- protected:
-  void SetUp() override {
-    if (simt::settings().devices < 3) GTEST_SKIP() << "needs 3 devices";
-    reset();
-  }
-  void TearDown() override { reset(); }
-
- private:
-  static void reset() {
-    for (int device = 2; device >= 0; --device) ASSERT_EQ(reset_device(device), cudaSuccess);
-    ASSERT_EQ(cudaDeviceReset(), cudaSuccess);  // reset_device() makes device 0 current
-  }
-};
+using Scopes = ResetDevices<3>;
 
 TEST_F(Scopes, ADeviceThatIsCurrentIsBound) {
   std::thread([] {

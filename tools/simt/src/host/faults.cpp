@@ -55,27 +55,32 @@ void refuse_copy(uint64_t n) {
   }));
 }
 
-cudaError_t set_peer_access(int device, int peer, PeerAccess access) {
-  return answer([&](Runtime& runtime) {
-    runtime.check_ordinal(device);
-    runtime.check_ordinal(peer);
-    require(device != peer, cudaErrorInvalidDevice);
-    std::lock_guard lock(runtime.mutex);
-    runtime.memory.set_link(device, peer, access);
-    if (access == PeerAccess::absent) runtime.memory.enable_peer(device, peer, false);
-    return cudaSuccess;
-  });
-}
+namespace {
 
-cudaError_t set_peer_copies(int from, int to, PeerCopies copies) {
+// Calls set(memory) for the link from one device to another.
+template <class Set>
+cudaError_t set_link(int from, int to, Set&& set) {
   return answer([&](Runtime& runtime) {
     runtime.check_ordinal(from);
     runtime.check_ordinal(to);
     require(from != to, cudaErrorInvalidDevice);
     std::lock_guard lock(runtime.mutex);
-    runtime.memory.set_copies(from, to, copies);
+    set(runtime.memory);
     return cudaSuccess;
   });
+}
+
+}  // namespace
+
+cudaError_t set_peer_access(int device, int peer, PeerAccess access) {
+  return set_link(device, peer, [&](Memory& memory) {
+    memory.set_link(device, peer, access);
+    if (access == PeerAccess::absent) memory.enable_peer(device, peer, false);
+  });
+}
+
+cudaError_t set_peer_copies(int from, int to, PeerCopies copies) {
+  return set_link(from, to, [&](Memory& memory) { memory.set_copies(from, to, copies); });
 }
 
 // Decided at the issue, not when the copy runs, so that the same copy fails in any order of execution.
