@@ -67,8 +67,8 @@ TEST(Arguments, Devices) {
   EXPECT_EQ(parse_devices("64").size(), 64u);
   for (const char* bad : {"",   "0",    "-1", "65",   "two",  "1.5",  "99999999999", "0x2",  " 2",  ",",
                           "3,", "0,1,", ",0", "0,,1", "0,-1", "0,64", "0,a",         "0, 1", "0;1", "nan"}) {
-    EXPECT_EQ(
-        missing(error_of([&] { parse_devices(bad); }), {"--devices", concat("'", bad, "'"), "must be"}), "");
+    EXPECT_EQ(missing(error_of([&] { parse_devices(bad); }), {"--devices", concat("'", bad, "'"), "must be"}),
+              "");
   }
   std::string many = "0";
   for (int i = 0; i < 64; ++i) many += ",0";
@@ -97,28 +97,25 @@ TEST(Arguments, LearningRate) {
 }
 
 TEST(Arguments, UnknownOptionsAreNamedWithASimilarOne) {
-  EXPECT_EQ(
-      error_of([] { parse("train lenet --learning-rate 0.1"); }),
-      "rondo train lenet has no option --learning-rate (did you mean --lr?); rondo train lenet --help shows "
-      "what is valid");
+  EXPECT_EQ(error_of([] { parse("train lenet --learning-rate 0.1"); }),
+            "train lenet has no option --learning-rate (did you mean --lr?); rondo train lenet --help shows "
+            "what is valid");
   EXPECT_EQ(
       error_of([] { parse("train --learning-rate=0.1 --epochs 2 mlp --bogus"); }),
       "--epochs is not possible with mlp: its data are one random batch; --steps is the number of timed "
       "steps");
-  EXPECT_EQ(
-      error_of([] { parse("train mlp --step 2 --bogus"); }),
-      "rondo train mlp has no option --step (did you mean --steps?); rondo train mlp --help shows what is "
-      "valid");
+  EXPECT_EQ(error_of([] { parse("train mlp --step 2 --bogus"); }),
+            "train mlp has no option --step (did you mean --steps?); rondo train mlp --help shows what is "
+            "valid");
   EXPECT_EQ(error_of([] { parse("trian lenet"); }),
-            "rondo has no command 'trian' (did you mean train?); rondo --help shows what is valid");
-  EXPECT_EQ(
-      error_of([] { parse("profile gemmm"); }),
-      "rondo profile has no command 'gemmm' (did you mean gemm?); rondo profile --help shows what is valid");
+            "there is no command 'trian' (did you mean train?); rondo --help shows what is valid");
+  EXPECT_EQ(error_of([] { parse("profile gemmm"); }),
+            "profile has no command 'gemmm' (did you mean gemm?); rondo profile --help shows what is valid");
   EXPECT_EQ(error_of([] { parse("allreduce 32M"); }),
             "'32M' is not expected by rondo allreduce; rondo allreduce --help shows what is valid");
   // LeNet has --no-sync-bn only to refuse it.
   EXPECT_EQ(error_of([] { parse("train lenet --no-sync"); }),
-            "rondo train lenet has no option --no-sync; rondo train lenet --help shows what is valid");
+            "train lenet has no option --no-sync; rondo train lenet --help shows what is valid");
 }
 
 // The hint of each command, nested ones included, is a command that shows the options.
@@ -131,9 +128,8 @@ TEST(Arguments, TheHintIsTheHelpOfTheCommand) {
     if (command == "schedule") line += " --ranks 2";
     if (command == "strategies" || command == "summary" || command == "profile train") line += " mlp";
     if (command == "banks" || command == "sectors") line += " thread";
-    EXPECT_EQ(error_of([&] { parse(line); }),
-              concat("rondo ", command, " has no option --no-such-option; rondo ", command,
-                     " --help shows what is valid"));
+    EXPECT_EQ(error_of([&] { parse(line); }), concat(command, " has no option --no-such-option; rondo ",
+                                                     command, " --help shows what is valid"));
     EXPECT_NE(parse(command + " --help").text.find("--"), std::string::npos);
   }
   expect_refused("train lenet --lr", {"rondo train lenet --help"});

@@ -3,8 +3,8 @@
 #include <rondo/collectives/algorithms/ring_schedule.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/rondo/support/xml.h>
-#include <rondo/tools/rondo/schedule/schedule.h>
 #include <rondo/tools/rondo/pictures/schedule_svg.h>
+#include <rondo/tools/rondo/schedule/schedule.h>
 
 #include <map>
 #include <regex>
@@ -42,7 +42,8 @@ int64_t without_commas(std::string text) {
 
 Cell read_cell(const std::string& group) {
   static const std::regex full(
-      R"(<title>step (\d+): rank (\d+) sends chunk (\d+) \(([\d,]+) bytes?, [^)]+\) to rank (\d+), which (adds|keeps))");
+      R"(<title>step (\d+): rank (\d+) sends chunk (\d+) \(([\d,]+) bytes?, [^)]+\) )"
+      R"(to rank (\d+), which (adds|keeps))");
   static const std::regex empty(
       R"(<title>step (\d+): rank (\d+) sends nothing to rank (\d+), chunk (\d+) is empty)");
   std::smatch m;

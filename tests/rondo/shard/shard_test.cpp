@@ -233,11 +233,11 @@ TEST(ShardSvg, IsProportional) {
 
 TEST(Shard, RefusesBadArguments) {
   EXPECT_EQ(missing(shard_refusal(""), {"no array was named", "--array batch", "--shape"}), "");
-  EXPECT_EQ(shard_refusal("--array weights"),
-            "--array is 'weights', must be batch, parameters or optimizer");
+  EXPECT_EQ(shard_refusal("--array weights"), "--array is 'weights', must be batch, parameters or optimizer");
   EXPECT_EQ(shard_refusal("--array batch --mode split"),
             "--mode is 'split', must be single, sharded or replicated");
-  EXPECT_EQ(missing(shard_refusal("--array batch --model alexnet"), {"'alexnet'", "lenet, resnet18, mlp"}),
+  EXPECT_EQ(missing(shard_refusal("--array batch --model alexnet"),
+                    {"--model is 'alexnet'", "lenet, resnet18 or mlp"}),
             "");
   EXPECT_EQ(missing(shard_refusal("--array optimizer --optimizer lamb"), {"'lamb'", "sgd or adam"}), "");
   for (const char* bad : {"0", "65", "two"})

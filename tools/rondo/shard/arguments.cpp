@@ -85,7 +85,7 @@ Command add_shard(const Command& app, ShardArguments& to) {
   const Command shard = app.add_command("shard", "Show how an array is distributed over the devices");
   const Option array = add_name(shard, "--array", "NAME",
                                 "Array of a training run: batch, parameters or optimizer", to.array, kArrays);
-  shard.add("--model", "MODEL", "lenet, resnet18 or mlp [lenet]", [&](const std::string& s) { to.model = s; })
+  add_word(shard, "--model", "MODEL", "lenet, resnet18 or mlp [lenet]", to.model, nn::model_names())
       .needs(array);
   add_word(shard, "--optimizer", "NAME", "sgd or adam [adam]", to.optimizer, {"sgd", "adam"}).needs(array);
   add_integer(shard, "--devices", "N", "Number of devices [2]", to.devices, 1, kMostDevices).needs(array);

@@ -19,7 +19,13 @@ std::string full_name(const CLI::App& command) {
   return parent ? full_name(*parent) + " " + command.get_name() : command.get_name();
 }
 
-// "--learning-rate": "rondo train lenet has no option --learning-rate (did you mean --lr?)"
+// "train lenet has", of the program itself "there is": its name begins the line of the error already.
+std::string subject(const CLI::App& command) {
+  const std::string name = full_name(command);
+  return command.get_parent() ? concat(name.substr(name.find(' ') + 1), " has") : "there is";
+}
+
+// "--learning-rate": "train lenet has no option --learning-rate (did you mean --lr?)"
 std::string about_unexpected(const CLI::App& command, const std::string& word) {
   const bool option = word.size() > 1 && word[0] == '-';
   std::vector<std::string> known;
@@ -35,8 +41,8 @@ std::string about_unexpected(const CLI::App& command, const std::string& word) {
   const std::string name = option ? word.substr(0, word.find('=')) : word;
   const std::string meant = suggestion(name, known);
   const std::string hint = meant.empty() ? "" : concat(" (did you mean ", meant, "?)");
-  if (option) return concat(full_name(command), " has no option ", name, hint);
-  if (!known.empty()) return concat(full_name(command), " has no command '", name, "'", hint);
+  if (option) return concat(subject(command), " no option ", name, hint);
+  if (!known.empty()) return concat(subject(command), " no command '", name, "'", hint);
   return concat("'", name, "' is not expected by ", full_name(command));
 }
 
