@@ -65,6 +65,7 @@ void check(int ranks, const CommunicatorOptions& options) {
   if (options.slot_bytes > kMostVectorBytes)
     throw Error(bad_argument("communicator: slot_bytes is ", options.slot_bytes, ", must be at most ",
                              kMostVectorBytes));
+  if (options.processes) Exchange::check(*options.processes, options.slot_bytes);
   if (options.bucket_bytes > kMostVectorBytes)
     throw Error(bad_argument("communicator: bucket_bytes is ", options.bucket_bytes, ", must be at most ",
                              kMostVectorBytes));

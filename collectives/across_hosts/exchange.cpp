@@ -25,16 +25,6 @@ std::shared_ptr<Event> event_on(int device) {
   return std::make_shared<Event>();
 }
 
-void check(const ProcessGroup& group, int64_t slot_bytes) {
-  constexpr int64_t kMostSlotBytes = int64_t{1} << 30;  // the limit of a single message
-  if (group.size() > kMaxRanks)
-    throw Error(bad_argument("communicator: ", there_are(group.size(), "process", "processes"),
-                             ", must be at most ", kMaxRanks));
-  if (slot_bytes > kMostSlotBytes)
-    throw Error(bad_argument("communicator: slot_bytes is ", slot_bytes, ", must be at most ", kMostSlotBytes,
-                             " across processes"));
-}
-
 }  // namespace
 
 struct Exchange::Messages {
@@ -80,6 +70,16 @@ void Exchange::deliver_until_ended(int device) {
   }
 }
 
+void Exchange::check(const ProcessGroup& group, int64_t slot_bytes) {
+  constexpr int64_t kMostSlotBytes = int64_t{1} << 30;  // the limit of a single message
+  if (group.size() > kMaxRanks)
+    throw Error(bad_argument("communicator: ", there_are(group.size(), "process", "processes"),
+                             ", must be at most ", kMaxRanks));
+  if (slot_bytes > kMostSlotBytes)
+    throw Error(bad_argument("communicator: slot_bytes is ", slot_bytes, ", must be at most ", kMostSlotBytes,
+                             " across processes"));
+}
+
 int64_t Exchange::pinned_bytes(int processes, int ranks, int64_t slot_bytes) {
   return ranks * ring::kSlots * (stage_bytes(slot_bytes) + processes * slice_bytes(processes, slot_bytes));
 }
@@ -90,7 +90,6 @@ Exchange::Exchange(ProcessGroup& group, const Communicator& communicator)
       slot_bytes_(communicator.options().slot_bytes),
       sent_(event_on(communicator.device(0))),
       sent_captured_(event_on(communicator.device(0))) {
-  check(group, slot_bytes_);
   const std::lock_guard lock(group.call_mutex());
   throw_if_error(agree(group, Layout{ranks_, slot_bytes_, communicator.options().bucket_bytes}));
   number_ = group.next_tag();

@@ -25,8 +25,8 @@
 #pragma once
 
 #include <rondo/collectives/across_hosts/agreement.h>
-#include <rondo/collectives/operation_builder.h>
 #include <rondo/collectives/algorithms/ring_steps.h>
+#include <rondo/collectives/operation_builder.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -41,6 +41,9 @@ namespace rondo {
 // aborted communicator leaks its Exchange on purpose, so the process group must also stay alive.
 class Exchange {
  public:
+  // Throws bad_argument if there are too many processes, or if a slot is too large for a message. Before the
+  // communicator's memory is allocated.
+  static void check(const ProcessGroup& group, int64_t slot_bytes);
   // All processes must construct it at the same time. Throws rondo::Error.
   Exchange(ProcessGroup& group, const Communicator& communicator);
   ~Exchange();

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace rondo {
 
@@ -57,6 +58,34 @@ class ProcessGroup {
   // call_mutex().
   int next_tag() { return 1 + static_cast<int>(tags_++ % (kTags - 1)); }
 
+  // The number of calls of next_tag() until now. The caller holds call_mutex().
+  uint64_t tags() const { return tags_; }
+
+  // Until the end of the scope this process alone makes the collective calls of a recording, while the others
+  // replay theirs: the calls take the tags from number `first_tag` on, as those of the recording did, and
+  // begin without the agreement of the other processes.
+  class Repetition {
+   public:
+    Repetition(ProcessGroup& group, uint64_t first_tag) : group_(group) {
+      const std::lock_guard lock(group_.call_mutex_);
+      tags_ = std::exchange(group_.tags_, first_tag);
+      group_.repeats_ = true;
+    }
+    ~Repetition() {
+      const std::lock_guard lock(group_.call_mutex_);
+      group_.tags_ = tags_;
+      group_.repeats_ = false;
+    }
+    Repetition(const Repetition&) = delete;
+    Repetition& operator=(const Repetition&) = delete;
+
+   private:
+    ProcessGroup& group_;
+    uint64_t tags_ = 0;
+  };
+  // Whether there is a Repetition. The caller holds call_mutex().
+  bool repeats() const { return repeats_; }
+
   // The end of the messages enqueued last, on any stream (exchange.cpp). The caller holds call_mutex().
   struct LastMessages {
     std::shared_ptr<Event> event;    // null: no messages yet
@@ -68,6 +97,7 @@ class ProcessGroup {
   std::mutex call_mutex_;
   LastMessages last_, last_captured_;
   uint64_t tags_ = 0;
+  bool repeats_ = false;
 };
 
 }  // namespace rondo

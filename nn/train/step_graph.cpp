@@ -10,6 +10,8 @@ namespace rondo {
 
 namespace {
 
+constexpr const char* kLaunching = "launching the step's graph";
+
 Status end_capture(cudaStream_t stream, cudaGraph_t* graph) {
   return from_cuda(cudaStreamEndCapture(stream, graph), "recording the step");
 }
@@ -33,8 +35,9 @@ struct Recording {
   std::array<char, 300> reason = {};
 };
 
-// Returns `own` if it is a failure, and otherwise the failure of another process, if there is one.
-Status agreed(ProcessGroup& processes, Status own) {
+// Returns `own` if it is a failure, and otherwise the failure of another process, if there is one. `what`: the
+// same in all processes.
+Status agreed(ProcessGroup& processes, Status own, const char* what) {
   Recording recording;
   recording.refused = !own.ok();
   std::copy_n(own.message().begin(), std::min(own.message().size(), recording.reason.size() - 1),
@@ -45,7 +48,7 @@ Status agreed(ProcessGroup& processes, Status own) {
   // they come here next.
   Status met;
   for (int round = 0; round < processes.size(); ++round) {
-    met = gather(processes, recording, all, "recording a step");
+    met = gather(processes, recording, all, what);
     if (met.code() != StatusCode::bad_argument) break;
     recording.first = true;
   }
@@ -63,8 +66,12 @@ Status agreed(ProcessGroup& processes, Status own) {
 
 StepGraph::StepGraph(StreamGroup& group, std::function<void()> enqueue, ProcessGroup* processes)
     : group_(group), enqueue_(std::move(enqueue)), processes_(processes) {
+  if (processes_) {
+    const std::lock_guard lock(processes_->call_mutex());
+    first_tag_ = processes_->tags();
+  }
   Status recorded = record();
-  if (processes_) recorded = agreed(*processes_, std::move(recorded));
+  if (processes_) recorded = agreed(*processes_, std::move(recorded), "recording a step");
   if (!recorded.ok()) refuse(std::move(recorded));
 }
 
@@ -102,6 +109,7 @@ StepGraph::StepGraph(StepGraph&& other) noexcept
       enqueue_(std::move(other.enqueue_)),
       processes_(other.processes_),
       executable_(std::exchange(other.executable_, nullptr)),
+      first_tag_(other.first_tag_),
       launched_(other.launched_),
       refusal_(std::move(other.refusal_)) {}
 
@@ -114,16 +122,29 @@ void StepGraph::refuse(Status status) {
 }
 
 void StepGraph::launch() {
-  if (refusal_.ok()) {
-    const cudaError_t error = cudaGraphLaunch(executable_, group_.stream(0));
-    if (error == cudaSuccess) {
-      launched_ = true;
-      return;
-    }
-    Status status = from_cuda(error, "launching the step's graph");
-    if (launched_ || processes_) throw Error(std::move(status));
-    refuse(std::move(status));
+  if (!refusal_.ok()) return enqueue_calls();
+  if (!std::exchange(launched_, true)) return launch_first();
+  throw_if_error(from_cuda(cudaGraphLaunch(executable_, group_.stream(0)), kLaunching));
+}
+
+// If one process fails, the graphs of the others run already, and wait for its messages.
+void StepGraph::launch_first() {
+  const Status launched = from_cuda(cudaGraphLaunch(executable_, group_.stream(0)), kLaunching);
+  if (!processes_) {
+    if (launched.ok()) return;
+    refuse(launched);
+    return enqueue_calls();
   }
+  Status all = agreed(*processes_, launched, kLaunching);
+  if (all.ok()) return;
+  if (launched.ok()) group_.synchronize();  // the graph must not be destroyed while it runs
+  refuse(std::move(all));
+  if (launched.ok()) return;
+  const ProcessGroup::Repetition repetition(*processes_, first_tag_);
+  enqueue_calls();
+}
+
+void StepGraph::enqueue_calls() {
   group_.fork();
   enqueue_();
   group_.join();

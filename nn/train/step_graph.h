@@ -22,7 +22,9 @@ class StepGraph {
   // between devices without peer access work inside a graph.)
   //
   // `processes`: those that make the step together, or null. All of them construct their StepGraph at the
-  // same time, and if one of them cannot replay it, none does. A first launch that fails after that throws.
+  // same time, and launch it for the first time at the same time. If one of them cannot replay it, none does.
+  // A process whose first launch fails enqueues this step call by call, and the others replay it: only the
+  // next launches are calls of `enqueue` everywhere.
   StepGraph(StreamGroup& group, std::function<void()> enqueue, ProcessGroup* processes = nullptr);
   ~StepGraph();
   StepGraph(StepGraph&& other) noexcept;
@@ -38,11 +40,14 @@ class StepGraph {
  private:
   Status record();
   void refuse(Status status);
+  void launch_first();
+  void enqueue_calls();
 
   StreamGroup& group_;
   std::function<void()> enqueue_;
   ProcessGroup* processes_;
   cudaGraphExec_t executable_ = nullptr;
+  uint64_t first_tag_ = 0;  // of the recorded calls across processes
   bool launched_ = false;
   Status refusal_;
 };

@@ -9,6 +9,7 @@
 
 #ifdef __SIMT__
 #include <rondo/tests/support/peer_links.h>
+#include <simt/settings.h>
 #endif
 
 namespace rondo::test {
@@ -257,22 +258,36 @@ class ImaginaryProcesses : public ProcessGroup {
   int size_;
 };
 
+std::string making_across(int processes, int64_t slot_bytes) {
+  ImaginaryProcesses group(processes);
+  CommunicatorOptions options = in_groups(0, slot_bytes);
+  options.processes = &group;
+  try {
+    const Communicator communicator(place(2, Placement::spread), options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "made";
+}
+
 // One sum has at most kMaxRanks parts.
 TEST(Hierarchical, TakesAtMost64Processes) {
-  const auto making = [](int processes) -> std::string {
-    ImaginaryProcesses group(processes);
-    CommunicatorOptions options = in_groups(0, 1024);
-    options.processes = &group;
-    try {
-      const Communicator communicator(place(2, Placement::spread), options);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "made";
-  };
+  const auto making = [](int processes) { return making_across(processes, 1024); };
   EXPECT_NE(making(64).find("nobody answers"), std::string::npos);
   EXPECT_EQ(making(65), "communicator: there are 65 processes, must be at most 64");
 }
+
+#ifdef __SIMT__
+// A slot is a message. The limit applies before memory is allocated, which there is not enough of here.
+TEST(Hierarchical, TakesSlotsOfAtMost1GiBAcrossProcesses) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  ASSERT_EQ(simt::set_memory_limit(0, size_t{1} << 20), cudaSuccess);
+  EXPECT_EQ(making_across(2, kMost + 1),
+            "communicator: slot_bytes is 1073741825, must be at most 1073741824 across processes");
+  EXPECT_NE(making_across(2, kMost).find("memory"), std::string::npos);
+  ASSERT_EQ(simt::set_memory_limit(0, simt::settings().memory_bytes), cudaSuccess);
+}
+#endif
 
 }  // namespace
 }  // namespace rondo::test

@@ -12,6 +12,7 @@
 //   training graphs 0       each process prints a hash of its parameters, and why its steps are not graphs
 //   training memory 0       the same, and the last process has no memory for graphs
 //   training capture 0      the same, and CUDA does not let the last process record its copies
+//   training launch 0       the same, and CUDA does not let the last process launch its graph
 //   training check 0        no training: counts the differences if one value of the last process differs
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/kernels/core/counted.h>
@@ -160,10 +161,11 @@ void train_with_graphs(const std::string& mode, ProcessGroup& processes) {
   const bool last = processes.index() == processes.size() - 1;
   std::optional<GraphMemory> memory;
   if (last && mode == "memory") memory.emplace(1, GraphMemory::for_nothing);
-  if (last && mode == "capture") {
+  if (last && (mode == "capture" || mode == "launch")) {
     RONDO_CUDA_THROW(simt::set_peer_access(0, 1, simt::PeerAccess::absent));
     RONDO_CUDA_THROW(simt::set_peer_access(1, 0, simt::PeerAccess::absent));
-    simt::set_staged_graph_copies(simt::StagedGraphCopies::not_captured);
+    simt::set_staged_graph_copies(mode == "capture" ? simt::StagedGraphCopies::not_captured
+                                                    : simt::StagedGraphCopies::not_launched);
   }
   nn::DataParallel model(network(), {28, 28, 1}, options_for(2, 0, &processes));
   nn::Adam adam(model);
@@ -216,7 +218,7 @@ int run(int argc, char** argv) {
       return 0;
     }
 #ifdef __SIMT__
-    if (mode == "graphs" || mode == "memory" || mode == "capture") {
+    if (mode == "graphs" || mode == "memory" || mode == "capture" || mode == "launch") {
       train_with_graphs(mode, *processes);
       return 0;
     }
