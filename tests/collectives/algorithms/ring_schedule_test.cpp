@@ -226,6 +226,14 @@ TEST(Segments, CoverTheChunkAndFitTheSlots) {
       }
 }
 
+TEST(Segments, AChunkIsDividedFromTheLimitOn) {
+  for (int64_t element_bytes : {1, 2, 4, 8}) {
+    const int64_t limit = kSplitBytes / element_bytes;
+    EXPECT_EQ(segments_of(limit - 1, 1 << 20, element_bytes).count, 1);
+    EXPECT_EQ(segments_of(limit, 1 << 20, element_bytes).count, kSlots);
+  }
+}
+
 // The examples of collectives/README.md, at compile time.
 static_assert(sent_chunk(0, 0, 4) == 0 && sent_chunk(0, 1, 4) == 3 && sent_chunk(0, 5, 4) == 3);
 static_assert(received_chunk(0, 0, 4) == 3 && received_chunk(2, 2, 4) == 3);

@@ -174,6 +174,7 @@ TEST(ArgumentCheck, SizesWhoseProductOverflows) {
   EXPECT_EQ(saturating_product({kHuge, 4}), INT64_MAX);
   EXPECT_EQ(saturating_product({kHuge, 0, 4}), 0);
   EXPECT_EQ(saturating_product({INT64_MAX, 1}), INT64_MAX);
+  EXPECT_EQ(saturating_product({INT64_MAX / 2, 2}), INT64_MAX - 1);
   EXPECT_EQ(saturating_product({int64_t{1} << 31, int64_t{1} << 31}), kHuge);
 }
 

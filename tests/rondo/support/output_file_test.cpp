@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -105,13 +107,16 @@ TEST_F(Output, AnUnwritablePathIsRefused) {
 // Ctrl-C during a write: the write is completed first, and the lock is removed.
 TEST_F(Output, AnInterruptLeavesNoTemporary) {
   const auto write_until_interrupted = [&] {
+    std::atomic<bool> sent = false;
     std::thread user([&] {
       while (!std::filesystem::exists(directory_ / "a.csv")) {
       }
       kill(getpid(), SIGINT);
+      sent = true;
     });
     const OutputFile file("--log", directory_ / "a.csv");
-    for (int i = 0; i < 100; ++i) file.write(std::string(10'000'000, 'x'));
+    while (!sent) file.write(std::string(1'000'000, 'x'));
+    std::this_thread::sleep_for(std::chrono::seconds(10));
     std::_Exit(0);  // no signal arrived
   };
   EXPECT_EXIT(write_until_interrupted(), testing::KilledBySignal(SIGINT), "");
