@@ -1,0 +1,260 @@
+// Divergence: lanes of a warp at different instructions. Those with the least place run first, so that lanes
+// meet again behind a branch. Instructions for several lanes park the early ones until the others come.
+#include "execution.h"
+
+#include <bit>
+#include <limits>
+#include <utility>
+
+#include "async.h"
+#include "barrier.h"
+#include "cluster.h"
+#include "fault.h"
+
+namespace ptx {
+namespace {
+
+constexpr int32_t kNowhere = std::numeric_limits<int32_t>::max();
+
+void save_places(Warp& warp) {
+  for (uint32_t m = warp.active; m != 0; m &= m - 1) warp.lane_pc[std::countr_zero(m)] = warp.pc;
+}
+
+// The lanes of `from` with the least place become active. False: `from` is empty.
+bool choose_from(Warp& warp, uint32_t from) {
+  if (from == 0) return false;
+  int32_t least = kNowhere, next = kNowhere;
+  uint32_t active = 0;
+  for (uint32_t m = from; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const int32_t place = warp.lane_pc[lane];
+    if (place < least) {
+      next = least;
+      least = place;
+      active = 1u << lane;
+    } else if (place == least) {
+      active |= 1u << lane;
+    } else if (place < next) {
+      next = place;
+    }
+  }
+  warp.active = active;
+  warp.pc = least;
+  warp.merge_at = next;
+  return true;
+}
+
+// The lanes that must execute the instruction together with those of `group`.
+uint32_t needed(const Warp& warp, const Instruction& instruction, uint32_t group) {
+  if (instruction.aligned) return warp.live;
+  const Operand mask{static_cast<int32_t>(instruction.immediate2), 4};
+  return warp.values<uint32_t>(mask)[std::countr_zero(group)] & warp.live;
+}
+
+uint32_t parked_at(const Warp& warp, int32_t place) {
+  uint32_t lanes = 0;
+  for (uint32_t m = warp.parked; m != 0; m &= m - 1)
+    if (warp.lane_pc[std::countr_zero(m)] == place) lanes |= m & -m;
+  return lanes;
+}
+
+// Lanes at an instruction that converges: false, they park until the others arrive.
+bool converged(Warp& warp, const Instruction& instruction) {
+  const uint32_t group = warp.active | parked_at(warp, warp.pc);
+  if (needed(warp, instruction, group) & ~group) {
+    save_places(warp);
+    warp.parked |= warp.active;
+    return false;
+  }
+  warp.active = group;
+  warp.parked &= ~group;
+  return true;
+}
+
+// Chooses lanes to run. False: none can.
+bool choose(Warp& warp, const Code& code) {
+  if (choose_from(warp, warp.live & ~warp.parked & ~warp.waiting & ~warp.yielded)) return true;
+  // Parked lanes for which others waited that have exited.
+  for (uint32_t left = warp.parked; left != 0;) {
+    const int32_t place = warp.lane_pc[std::countr_zero(left)];
+    const uint32_t group = parked_at(warp, place);
+    left &= ~group;
+    if (needed(warp, code.instructions[static_cast<size_t>(place)], group) & ~group) continue;
+    warp.parked &= ~group;
+    warp.active = group;
+    warp.pc = place;
+    warp.merge_at = kNowhere;
+    return true;
+  }
+  if (warp.parked != 0 && warp.waiting == 0 && warp.yielded == 0) {
+    warp.at = &code.instructions[static_cast<size_t>(warp.lane_pc[std::countr_zero(warp.parked)])];
+    fail(kLaunchFailure, "lanes ", hex(warp.parked), " wait at an instruction for lanes ",
+         hex(warp.live & ~warp.parked), ", which do not come to it");
+  }
+  return false;
+}
+
+uint32_t guarded(const Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  if (instruction.guard < 0) return lanes;
+  const uint32_t value = warp.predicate(instruction.guard);
+  return lanes & (instruction.guard_negated ? ~value : value);
+}
+
+void check_whole(const Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  if (instruction.aligned && lanes != warp.active && lanes != 0)
+    fail(kLaunchFailure, "an .aligned instruction is executed by lanes ", hex(lanes), " of ",
+         hex(warp.active));
+}
+
+void exit_lanes(Warp& warp, uint32_t lanes) {
+  finish_copies(warp, lanes);
+  finish_stores(warp, lanes);
+  warp.live &= ~lanes;
+  warp.block->live_threads -= std::popcount(lanes);
+  release_barriers_after_exit(*warp.block);
+  end_cluster_phase_if_complete(*warp.block->cluster);
+}
+
+// Active lanes that are in `lanes` go to `target`, the others to the next instruction.
+void branch(Warp& warp, const Code& code, uint32_t lanes, int32_t target) {
+  if (lanes == warp.active) {
+    warp.pc = target;
+  } else if (lanes == 0) {
+    ++warp.pc;
+  } else {
+    for (uint32_t m = warp.active; m != 0; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      warp.lane_pc[lane] = lanes >> lane & 1 ? target : warp.pc + 1;
+    }
+    choose(warp, code);
+  }
+}
+
+void branch_indexed(Warp& warp, const Code& code, const Instruction& instruction, uint32_t lanes) {
+  const uint32_t* index = values<uint32_t>(warp, instruction, 0);
+  for (uint32_t m = warp.active; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    if (!(lanes >> lane & 1)) {
+      warp.lane_pc[lane] = warp.pc + 1;
+      continue;
+    }
+    if (index[lane] >= static_cast<uint32_t>(instruction.target))
+      fail(kLaunchFailure, "brx.idx with the index ", index[lane], " of ", instruction.target, " targets");
+    warp.lane_pc[lane] = instruction.numbers[index[lane]];
+  }
+  choose(warp, code);
+}
+
+}  // namespace
+
+Pause execute(Warp& warp, const Code& code, int64_t slice, int64_t* executed) {
+  *executed = 0;
+  if (warp.live == 0) return Pause::done;
+  warp.yielded = 0;
+  // After a slice was used up, the other lanes of the warp are first: these may wait for them.
+  const uint32_t tired = std::exchange(warp.tired, 0u);
+  if (!(tired != 0 && choose_from(warp, warp.live & ~warp.parked & ~warp.waiting & ~tired)))
+    if (!choose(warp, code)) return Pause::blocked;
+  const Instruction* const instructions = code.instructions.data();
+  std::atomic<uint64_t>* const counts = code.executed.get();
+  int64_t left = slice;
+  for (;;) {
+    const Instruction& instruction = instructions[warp.pc];
+    warp.at = &instruction;
+    if (counts) counts[warp.pc].fetch_add(1, std::memory_order_relaxed);
+    uint32_t lanes = guarded(warp, instruction, warp.active);
+    bool must_choose = false;  // no lanes are active any more
+    switch (instruction.flow) {
+      case Flow::next:
+        ++warp.pc;
+        if (lanes != 0) instruction.run(warp, instruction, lanes);
+        break;
+      case Flow::branch:
+        branch(warp, code, lanes, instruction.target);
+        break;
+      case Flow::branch_indexed:
+        branch_indexed(warp, code, instruction, lanes);
+        break;
+      case Flow::exit:
+        for (uint32_t m = warp.active & ~lanes; m != 0; m &= m - 1)
+          warp.lane_pc[std::countr_zero(m)] = warp.pc + 1;
+        exit_lanes(warp, lanes);
+        if (warp.live == 0) {
+          *executed = slice - left;
+          return Pause::done;
+        }
+        must_choose = true;
+        break;
+      case Flow::converge:
+        if (!converged(warp, instruction)) {
+          must_choose = true;
+          break;
+        }
+        lanes = guarded(warp, instruction, warp.active);
+        check_whole(warp, instruction, lanes);
+        ++warp.pc;
+        if (lanes != 0) instruction.run(warp, instruction, lanes);
+        break;
+      case Flow::barrier:
+        if (instruction.aligned) {
+          if (!converged(warp, instruction)) {
+            must_choose = true;
+            break;
+          }
+          lanes = guarded(warp, instruction, warp.active);
+          check_whole(warp, instruction, lanes);
+        }
+        ++warp.pc;
+        if (lanes == 0) break;
+        save_places(warp);
+        arrive_at_barrier(warp, instruction, lanes);
+        must_choose = true;
+        break;
+      case Flow::poll: {
+        ++warp.pc;
+        const uint32_t before = warp.yielded;
+        if (lanes != 0) instruction.run(warp, instruction, lanes);
+        if (!instruction.option && warp.yielded == before) break;
+        save_places(warp);
+        warp.yielded |= warp.active;
+        must_choose = true;
+        break;
+      }
+      case Flow::wait:
+        if (lanes != 0) instruction.run(warp, instruction, lanes);
+        if ((warp.yielded & lanes) == 0) {
+          ++warp.pc;
+          break;
+        }
+        save_places(warp);
+        warp.yielded |= warp.active;
+        must_choose = true;
+        break;
+      case Flow::trap:
+        if (lanes == 0) {
+          ++warp.pc;
+          break;
+        }
+        if (instruction.option) fail(kNotSupported, "the interpreter does not support this instruction");
+        fail(kLaunchFailure, "trap");
+    }
+    if (must_choose) {
+      if (!choose(warp, code)) {
+        *executed = slice - left;
+        return warp.yielded != 0 ? Pause::polls : Pause::blocked;
+      }
+    } else if (warp.pc >= warp.merge_at) {
+      save_places(warp);
+      choose(warp, code);
+    }
+    if (--left <= 0) {
+      save_places(warp);
+      warp.tired = warp.active;
+      warp.active = 0;
+      *executed = slice;
+      return Pause::slice;
+    }
+  }
+}
+
+}  // namespace ptx

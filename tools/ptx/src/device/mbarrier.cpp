@@ -1,0 +1,180 @@
+// mbarrier instructions (PTX ISA 9.7.13.15). Operand 0: the address.
+#include "mbarrier.h"
+
+#include "fault.h"
+#include "instruction_table.h"
+#include "memory.h"
+
+namespace ptx {
+namespace {
+
+constexpr uint32_t kMostArrivals = (1u << 20) - 1;
+constexpr uint32_t kBytes = 8;
+
+struct Place {
+  Block* block;
+  uint32_t offset;
+};
+Place place_of(const Warp& warp, uint32_t address) {
+  Place place{};
+  shared_pointer(*warp.block, address, kBytes, kBytes, &place.block, &place.offset);
+  return place;
+}
+
+uint32_t address_of(const Warp& warp, const Instruction& instruction, int lane) {
+  return static_cast<uint32_t>(lane_address(warp, instruction, lane));
+}
+
+// The phase ends when all threads have arrived and all bytes have been copied.
+void end_phase_if_complete(MBarrier& barrier) {
+  if (barrier.pending != 0 || barrier.transactions != 0) return;
+  ++barrier.phase;
+  barrier.pending = barrier.expected;
+}
+
+void init(Warp& warp, const Instruction& instruction, uint32_t lanes) {  // Operands: the address, the count
+  for_lanes(lanes, [&](int lane) {
+    const uint32_t count = values<uint32_t>(warp, instruction, 1)[lane];
+    if (count == 0 || count > kMostArrivals)
+      fail(kLaunchFailure, "mbarrier.init with a count of ", count, ", which must be from 1 to ",
+           kMostArrivals);
+    const Place place = place_of(warp, address_of(warp, instruction, lane));
+    place.block->mbarriers[place.offset] = {count, count, 0, 0};
+    mark_written(*place.block, place.offset, kBytes);
+  });
+}
+
+void invalidate(Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  for_lanes(lanes, [&](int lane) {
+    const uint32_t address = address_of(warp, instruction, lane);
+    find_mbarrier(warp, address);
+    const Place place = place_of(warp, address);
+    place.block->mbarriers.erase(place.offset);
+  });
+}
+
+// Operands: the address, the count or absent, the bytes of expect_tx or absent, the state or absent. option:
+// .shared::cluster
+void arrive_lanes(Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  const Operand count = instruction.operands[1], bytes = instruction.operands[2],
+                state = instruction.operands[3];
+  for_lanes(lanes, [&](int lane) {
+    const uint32_t address = address_of(warp, instruction, lane);
+    if (!instruction.option && address >> kRankShift != warp.block->rank)
+      fail(kLaunchFailure, "mbarrier.arrive.shared::cta at the mbarrier of block ", address >> kRankShift,
+           " of the cluster");
+    MBarrier& barrier = find_mbarrier(warp, address);
+    if (state.present()) set_value(warp, state, lane, barrier.phase);
+    if (bytes.present()) barrier.transactions += static_cast<int64_t>(value_of(warp, bytes, lane));
+    arrive(warp, address, count.present() ? static_cast<uint32_t>(value_of(warp, count, lane)) : 1);
+  });
+}
+
+void expect_transactions(Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  for_lanes(lanes, [&](int lane) {
+    find_mbarrier(warp, address_of(warp, instruction, lane)).transactions +=
+        values<uint32_t>(warp, instruction, 1)[lane];
+  });
+}
+
+void complete_bytes(Warp& warp, const Instruction& instruction, uint32_t lanes) {  // mbarrier.complete_tx
+  for_lanes(lanes, [&](int lane) {
+    const Place place = place_of(warp, address_of(warp, instruction, lane));
+    complete_transactions(*place.block, place.offset, values<uint32_t>(warp, instruction, 1)[lane]);
+  });
+}
+
+// Operands: the address, the predicate, the parity or state. option: .parity. Lanes whose phase is not
+// complete let others run.
+void test_wait(Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  uint32_t complete = 0;
+  for_lanes(lanes, [&](int lane) {
+    const uint32_t address = address_of(warp, instruction, lane);
+    const MBarrier& barrier = find_mbarrier(warp, address);
+    const uint64_t awaited = value_of(warp, instruction.operands[2], lane);
+    bool done = false;
+    if (instruction.option) {
+      done = (barrier.phase & 1) != (awaited & 1);
+    } else {
+      const uint32_t phase = static_cast<uint32_t>(awaited);
+      if (barrier.phase - phase > 1)
+        fail(kLaunchFailure, "mbarrier.test_wait at ", hex(address), " for phase ", phase, " in phase ",
+             barrier.phase);
+      done = barrier.phase != phase;
+    }
+    complete |= uint32_t{done} << lane;
+  });
+  set_predicate(warp, instruction, 1, lanes, complete);
+  if (complete != lanes) warp.yielded |= lanes;
+}
+
+}  // namespace
+
+MBarrier& find_mbarrier(const Warp& warp, uint32_t address) {
+  const Place place = place_of(warp, address);
+  const auto found = place.block->mbarriers.find(place.offset);
+  if (found == place.block->mbarriers.end())
+    fail(kLaunchFailure, "there is no mbarrier at ", hex(address),
+         ": it has not been initialised, or was invalidated");
+  return found->second;
+}
+
+void arrive(const Warp& warp, uint32_t address, uint32_t count) {
+  MBarrier& barrier = find_mbarrier(warp, address);
+  barrier.pending -= count;
+  if (barrier.pending < 0)
+    fail(kLaunchFailure, "mbarrier at ", hex(address), ": more arrivals than its count of ",
+         barrier.expected);
+  end_phase_if_complete(barrier);
+}
+
+void complete_transactions(Block& block, uint32_t offset, uint32_t bytes) {
+  const auto found = block.mbarriers.find(offset);
+  if (found == block.mbarriers.end())
+    fail(kLaunchFailure, "a bulk copy completes at ", hex(offset | block.rank << kRankShift),
+         ", where no mbarrier is");
+  found->second.transactions -= bytes;
+  end_phase_if_complete(found->second);
+}
+
+bool decode_mbarrier(Decoder& decoder, Draft& draft) {
+  Instruction& instruction = draft.instruction;
+  const std::string_view operation = draft.parts[1];
+  const auto argument = [&](size_t n) { return draft.arguments.at(n); };
+  if (operation == "init" || operation == "expect_tx" || operation == "complete_tx") {
+    instruction.run = operation == "init"        ? init
+                      : operation == "expect_tx" ? expect_transactions
+                                                 : complete_bytes;
+    decoder.add_address(draft, argument(0));
+    draft.add(decoder.source(argument(1), 4));
+    return true;
+  }
+  if (operation == "inval") {
+    instruction.run = invalidate;
+    decoder.add_address(draft, argument(0));
+    return true;
+  }
+  if (operation == "arrive") {
+    if (draft.has("noComplete")) return false;
+    const bool transactions = draft.has("expect_tx");
+    instruction.run = arrive_lanes;
+    instruction.option = draft.has("shared::cluster");
+    decoder.add_address(draft, argument(1));
+    draft.operands.resize(4);
+    if (draft.arguments.size() > 2) draft.operands[transactions ? 2 : 1] = decoder.source(argument(2), 4);
+    if (argument(0) != "_") draft.operands[3] = decoder.destination(argument(0));
+    return true;
+  }
+  if (operation == "try_wait" || operation == "test_wait") {
+    instruction.run = test_wait;
+    instruction.flow = Flow::poll;
+    instruction.option = draft.has("parity");
+    decoder.add_address(draft, argument(1));
+    draft.add(decoder.destination(argument(0)));
+    draft.add(decoder.source(argument(2), instruction.option ? 4 : 8));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace ptx

@@ -1,0 +1,59 @@
+#include "place.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+
+#include "fault.h"
+#include "module.h"
+
+namespace ptx {
+namespace {
+
+std::string demangled(const std::string& name) {
+  int status = 0;
+  char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  const std::string result = text && status == 0 ? text : name;
+  std::free(text);
+  return result;
+}
+
+std::string place_of(const Warp& warp) {
+  const LaunchState& launch = *warp.block->launch;
+  if (!warp.at) return "the start";
+  const Source& source =
+      launch.code->sources[static_cast<size_t>(warp.at - launch.code->instructions.data())];
+  std::string text(source.text);
+  for (char& c : text)
+    if (c == '\n' || c == '\t') c = ' ';
+  return concat(launch.kernel->module->file_name(source.file), ":", source.line, ": ", text);
+}
+
+std::string warp_name(const Warp& warp) {
+  const Block& block = *warp.block;
+  return concat("block (", block.id[0], ", ", block.id[1], ", ", block.id[2], "), warp ", warp.index);
+}
+
+}  // namespace
+
+std::string describe_launch(const LaunchState& launch) {
+  const Shape& s = launch.shape;
+  return concat("kernel ", demangled(launch.kernel->name), ", grid ", s.grid[0], " x ", s.grid[1], " x ",
+                s.grid[2], ", block ", s.block[0], " x ", s.block[1], " x ", s.block[2], ", cluster ",
+                s.cluster[0], " x ", s.cluster[1], " x ", s.cluster[2], ", ", s.dynamic_shared,
+                " bytes of dynamic shared memory");
+}
+
+std::string describe_warp(const Warp& warp) {
+  return concat(warp_name(warp), ", lanes ", hex(warp.active), " at ", place_of(warp));
+}
+
+std::string describe_waiting(const Warp& warp) {
+  std::string text = concat(warp_name(warp), ", live lanes ", hex(warp.live));
+  if (warp.waiting != 0) text += concat(", ", hex(warp.waiting), " wait at barrier ", warp.barrier);
+  if (warp.parked != 0) text += concat(", ", hex(warp.parked), " wait for lanes of their warp");
+  if (warp.yielded != 0) text += concat(", ", hex(warp.yielded), " poll");
+  return text + " at " + place_of(warp);
+}
+
+}  // namespace ptx

@@ -1,0 +1,228 @@
+// Runs the warps of clusters in turns, and the asynchronous operations between these turns.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "async.h"
+#include "execution.h"
+#include "fault.h"
+#include "interpreter.h"
+#include "place.h"
+#include "start.h"
+#include "statistics.h"
+
+namespace ptx {
+namespace {
+
+constexpr int64_t kSlice = 200'000;  // instructions of a warp in a turn
+constexpr int64_t kLeastDrawnSlice = 50, kMostDrawnSlice = 5000;
+constexpr int64_t kPolling = 24;            // a warp that executed more did more than polling
+constexpr int kIdleRounds = 8;              // without any progress, before it is a deadlock
+constexpr int64_t kSpinning = 500'000'000;  // instructions without progress, before it is one
+
+// Workers of all launches, because kernels may wait for each other; and those whose clusters make no
+// progress.
+std::atomic<int> running_workers{0}, idle_workers{0};
+
+// What a round of all warps achieved.
+enum class Round { progress, busy, nothing };
+
+class Turns {
+ public:
+  explicit Turns(const Launch& launch)
+      : launch_(launch), state_(launch), drawn_(launch.seed || launch.late.drawn) {
+    ++running_workers;
+    if (launch.count) count_launch(*launch.kernel);
+  }
+  ~Turns() {
+    set_idle(false);
+    --running_workers;
+  }
+  Turns(const Turns&) = delete;
+  Turns& operator=(const Turns&) = delete;
+
+  void add(uint64_t number) {
+    resident_.push_back(start_cluster(state_, number));
+    if (!drawn_) return;
+    const uint64_t seed = launch_.seed.value_or(0);
+    std::seed_seq all{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32), launch_.sequence,
+                      static_cast<uint32_t>(number)};
+    resident_.back()->random.seed(all);
+  }
+
+  void run() {
+    try {
+      while (!resident_.empty()) {
+        const Round round = run_round();
+        if (ended_one_) {
+          reset();
+          continue;
+        }
+        const bool loaded = perform_loads(round);
+        if (round == Round::progress || loaded) {
+          reset();
+        } else if (!start_another()) {
+          wait_or_fail(round);
+        }
+      }
+    } catch (Fault& fault) {
+      throw Fault{fault.error, fault.text + describe(fault)};
+    }
+  }
+
+ private:
+  Round run_round() {
+    Round round = Round::nothing;
+    ended_one_ = false;
+    for (size_t n = 0; n < resident_.size();) {
+      Cluster& cluster = *resident_[n];
+      const bool live = run_warps(cluster, &round);
+      if (live) {
+        ++n;
+        continue;
+      }
+      if (!cluster.loads.empty())
+        fail(kLaunchFailure,
+             "all threads of a block have exited while a bulk copy to its shared memory is in flight");
+      ended_one_ = true;
+      resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(n));
+    }
+    running_ = nullptr;
+    return round;
+  }
+
+  // Whether any thread of the cluster is live.
+  bool run_warps(Cluster& cluster, Round* round) {
+    bool live = false;
+    cluster.progress = false;
+    for (const auto& block : cluster.blocks) {
+      const size_t count = block->warps.size(), first = launch_.seed ? cluster.random() % count : 0;
+      for (size_t n = 0; n < count; ++n) {
+        Warp& warp = block->warps[(first + n) % count];
+        if (warp.live == 0) continue;
+        live |= run_warp(cluster, warp, round);
+      }
+    }
+    if (cluster.progress) *round = Round::progress;
+    return live;
+  }
+
+  bool run_warp(Cluster& cluster, Warp& warp, Round* round) {
+    running_ = &warp;
+    const int64_t slice =
+        drawn_
+            ? kLeastDrawnSlice + static_cast<int64_t>(cluster.random() % (kMostDrawnSlice - kLeastDrawnSlice))
+            : kSlice;
+    int64_t executed = 0;
+    const Pause pause = execute(warp, *state_.code, slice, &executed);
+    if (launch_.late.drawn) perform_drawn(cluster, warp);
+    if (pause == Pause::done) {
+      give_back_registers(warp, *state_.code);
+      cluster.progress = true;
+      return false;
+    }
+    if (pause == Pause::blocked && executed > 0) cluster.progress = true;
+    if (pause == Pause::slice || (pause == Pause::polls && executed > kPolling)) {
+      *round = std::min(*round, Round::busy);
+      busy_instructions_ += executed;
+    }
+    return true;
+  }
+
+  void perform_drawn(Cluster& cluster, Warp& warp) {
+    for (uint64_t n = cluster.random() % 4; n > 0; --n) {
+      perform_drawn_copy(warp, cluster.random());
+      perform_drawn_store(warp, cluster.random());
+      perform_next_product(warp);
+    }
+  }
+
+  // A bulk copy to shared memory happens when nothing else does: warps that spin do not hold it up.
+  bool perform_loads(Round round) {
+    bool performed = false;
+    for (const auto& cluster : resident_) {
+      if (cluster->loads.empty()) continue;
+      const bool early = launch_.late.drawn && cluster->random() % 2 != 0;
+      if (round == Round::progress && !early) continue;
+      perform_load(*cluster, drawn_ ? cluster->random() : 0);
+      performed = true;
+    }
+    return performed;
+  }
+
+  // Blocks that wait for blocks that have not started.
+  bool start_another() {
+    if (!launch_.another_cluster) return false;
+    const std::optional<uint64_t> number = launch_.another_cluster();
+    if (!number) return false;
+    add(*number);
+    return true;
+  }
+
+  void reset() {
+    set_idle(false);
+    idle_rounds_ = 0;
+    busy_instructions_ = 0;
+  }
+
+  void set_idle(bool idle) {
+    if (idle != idle_) idle_workers += idle ? 1 : -1;
+    idle_ = idle;
+  }
+
+  // The clusters of other workers may do what these wait for.
+  void wait_or_fail(Round round) {
+    if (round == Round::busy) {
+      if (busy_instructions_ > kSpinning * static_cast<int64_t>(resident_.size()))
+        fail(kLaunchFailure, "deadlock: the warps only execute loops, without any progress");
+      return;
+    }
+    set_idle(true);
+    if (idle_workers < running_workers) {
+      idle_rounds_ = 0;
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    } else if (++idle_rounds_ > kIdleRounds) {
+      running_ = nullptr;
+      fail(kLaunchFailure, "deadlock: no warp can go on");
+    }
+  }
+
+  std::string describe(const Fault& fault) const {
+    std::string text = "\n  " + describe_launch(state_);
+    if (running_) return text + "\n  " + describe_warp(*running_);
+    if (fault.text.find("deadlock") == std::string::npos) return text;
+    int described = 0;
+    for (const auto& cluster : resident_)
+      for (const auto& block : cluster->blocks)
+        for (const Warp& warp : block->warps)
+          if (warp.live != 0 && described++ < 24) text += "\n  " + describe_waiting(warp);
+    return text;
+  }
+
+  const Launch& launch_;
+  const LaunchState state_;
+  const bool drawn_;  // slices and orders
+  std::vector<std::unique_ptr<Cluster>> resident_;
+  Warp* running_ = nullptr;
+  bool ended_one_ = false;
+  bool idle_ = false;
+  int idle_rounds_ = 0;
+  int64_t busy_instructions_ = 0;
+};
+
+}  // namespace
+
+void run_cluster(const Launch& launch, uint64_t cluster) {
+  Turns turns(launch);
+  turns.add(cluster);
+  turns.run();
+}
+
+void run_together(const Launch& launch) {
+  Turns turns(launch);
+  for (uint64_t cluster = 0; cluster < cluster_count(launch); ++cluster) turns.add(cluster);
+  turns.run();
+}
+
+}  // namespace ptx

@@ -1,0 +1,273 @@
+// wgmma.mma_async (PTX ISA 9.7.15): products of a warpgroup, of which each warp computes 16 rows. Operands:
+// d, a (4 registers or a descriptor), b (a descriptor), the predicate scale-d. immediate: the type,
+// immediate2: n. elements: registers of A, 1 for a descriptor.
+#include "wgmma.h"
+
+#include <algorithm>
+
+#include "async.h"
+#include "block.h"
+#include "fault.h"
+#include "float_bits.h"
+#include "instruction_table.h"
+#include "lexer.h"
+#include "memory.h"
+#include "tensor_sums.h"
+
+namespace ptx {
+namespace {
+
+enum Number { kScaleA, kScaleB, kTransposeA, kTransposeB };
+constexpr int kWarpRows = 16, kMostColumns = 256, kMostK = 16;
+
+// A matrix in shared memory by its descriptor (ISA, "Matrix Descriptor Format", "Strides").
+struct Descriptor {
+  uint32_t start, leading, stride;  // bytes
+  int swizzle;                      // 0 none, 1: 128, 2: 64, 3: 32 bytes
+  explicit Descriptor(uint64_t bits)
+      : start(static_cast<uint32_t>(bits & 0x3FFF) << 4),
+        leading(static_cast<uint32_t>(bits >> 16 & 0x3FFF) << 4),
+        stride(static_cast<uint32_t>(bits >> 32 & 0x3FFF) << 4),
+        swizzle(static_cast<int>(bits >> 62)) {}
+  // 16-byte units in a row of the swizzled pattern.
+  uint32_t units() const { return swizzle == 0 ? 1 : 16u >> swizzle; }
+  uint32_t swizzled(uint32_t address) const {
+    return swizzle == 0 ? address : address ^ ((address >> 7 & (units() - 1)) << 4);
+  }
+};
+
+// The address of the 16 bytes with the element (mn, k), in the canonical layouts: in K-major order ((8, m),
+// (t, 2k)), and in MN-major order ((t, units, m), (8, k)), where t elements have 16 bytes.
+uint32_t unit_address(const Descriptor& matrix, int mn, int k, int t, bool mn_major) {
+  const int units = static_cast<int>(matrix.units());
+  const auto u = [](int value) { return static_cast<uint32_t>(value); };
+  uint32_t offset = 0;
+  if (!mn_major) {
+    offset = u(mn % 8 * units * 16) + u(mn / 8) * matrix.stride +
+             u(k / t) * (matrix.swizzle == 0 ? matrix.leading : 16);
+  } else if (matrix.swizzle == 0) {
+    offset = u(mn / t) * matrix.stride + u(k % 8 * 16) + u(k / 8) * matrix.leading;
+  } else {
+    offset = u(mn / t % units * 16) + u(mn / (t * units)) * matrix.leading + u(k % 8 * units * 16) +
+             u(k / 8) * matrix.stride;
+  }
+  return matrix.swizzled(matrix.start + offset);
+}
+
+const char* unit_pointer(const Block& block, uint32_t address) {
+  if (address < kSharedBase || address + 16 > block.shared.size())
+    fail(kIllegalAddress, "wgmma reads shared memory at ", hex(address), ": the block has ",
+         block.shared.size() - kSharedBase, " bytes from ", hex(kSharedBase));
+  check_written(block, address, 16);
+  return block.shared.data() + address;
+}
+
+float element_of(const char* unit, int e, Type type) {
+  if (type == Type::tf32) {
+    uint32_t word = 0;
+    std::memcpy(&word, unit + 4 * e, 4);
+    return tf32_operand(word);
+  }
+  uint16_t half = 0;
+  std::memcpy(&half, unit + 2 * e, 2);
+  return type == Type::bf16 ? bfloat_to_float(half) : half_to_float(half);
+}
+
+// Calls store(mn, k, value) for `count` rows or columns from `first` on.
+template <class Store>
+void read_matrix(const Block& block, const Descriptor& matrix, int first, int count, int k_size, Type type,
+                 bool mn_major, Store store) {
+  const int t = type == Type::tf32 ? 4 : 8;
+  for (int mn = 0; mn < count; mn += mn_major ? t : 1) {
+    for (int k = 0; k < k_size; k += mn_major ? 1 : t) {
+      const char* unit = unit_pointer(block, unit_address(matrix, first + mn, k, t, mn_major));
+      for (int e = 0; e < t; ++e)
+        mn_major ? store(mn + e, k, element_of(unit, e, type)) : store(mn, k + e, element_of(unit, e, type));
+    }
+  }
+}
+
+void read_rows_of_a(const Warp& warp, const PendingProduct& product, int k_size, float (*a)[kMostK]) {
+  const Instruction& instruction = *product.instruction;
+  const Type type = static_cast<Type>(instruction.immediate);
+  const float scale = static_cast<float>(instruction.numbers[kScaleA]);
+  if (instruction.elements == 1) {
+    const bool mn_major = instruction.numbers[kTransposeA] != 0;
+    read_matrix(*warp.block, Descriptor(product.a), warp.index % 4 * kWarpRows, kWarpRows, k_size, type,
+                mn_major, [&](int row, int k, float value) { a[row][k] = scale * value; });
+    return;
+  }
+  const int per = type == Type::tf32 ? 1 : 2, first = static_cast<int>(instruction.immediate2) / 2;
+  for (int lane = 0; lane < kWarpSize; ++lane) {
+    for (int r = 0; r < 4; ++r) {
+      const uint32_t word = values<uint32_t>(warp, instruction, first + r)[lane];
+      for (int e = 0; e < per; ++e) {
+        const uint16_t half = static_cast<uint16_t>(word >> (16 * e));
+        const float value = type == Type::tf32   ? tf32_operand(word)
+                            : type == Type::bf16 ? bfloat_to_float(half)
+                                                 : half_to_float(half);
+        a[lane / 4 + (r & 1) * 8][(r >> 1) * 4 * per + lane % 4 * per + e] = scale * value;
+      }
+    }
+  }
+}
+
+void read_b(const Warp& warp, const PendingProduct& product, int k_size, int columns,
+            float (*b)[kMostColumns]) {
+  const Instruction& instruction = *product.instruction;
+  const float scale = static_cast<float>(instruction.numbers[kScaleB]);
+  read_matrix(*warp.block, Descriptor(product.b), 0, columns, k_size,
+              static_cast<Type>(instruction.immediate), instruction.numbers[kTransposeB] != 0,
+              [&](int column, int k, float value) { b[k][column] = scale * value; });
+}
+
+void wgmma(Warp& warp, const Instruction& instruction, uint32_t) {
+  const int of_a = static_cast<int>(instruction.immediate2) / 2, of_b = of_a + instruction.elements;
+  PendingProduct product{&instruction, 0, 0, false, warp.async.product_group};
+  const auto descriptor = [&](int operand) {
+    const uint64_t* bits = values<uint64_t>(warp, instruction, operand);
+    for (int lane = 1; lane < kWarpSize; ++lane)
+      if (bits[lane] != bits[0])
+        fail(kLaunchFailure, "wgmma: the descriptors of lanes 0 and ", lane, " differ");
+    if (bits[0] >> 49 & 7)
+      fail(kLaunchFailure, "wgmma: a descriptor has the base offset ", bits[0] >> 49 & 7);
+    return bits[0];
+  };
+  if (instruction.elements == 1) product.a = descriptor(of_a);
+  product.b = descriptor(of_b);
+  const uint32_t scale_d = predicate(warp, instruction, of_b + 1);
+  if (scale_d != 0 && scale_d != kAllLanes) fail(kLaunchFailure, "wgmma: scale-d differs between lanes");
+  product.add = scale_d != 0;
+  if (warp.block->launch->launch.late.products) {
+    warp.async.products.push_back(product);
+  } else {
+    execute_product(warp, product);
+  }
+}
+
+// The groups that wait_group of this warp has to see complete.
+uint64_t awaited(const Warp& warp, const Instruction& instruction) {
+  const uint64_t newest = static_cast<uint64_t>(instruction.immediate);
+  return warp.async.product_group > newest ? warp.async.product_group - newest : 0;
+}
+
+// A product is an operation of four warps: after one of them has waited, the parts of all are complete.
+template <class Function>
+void for_warpgroup(Warp& warp, Function function) {
+  std::vector<Warp>& warps = warp.block->warps;
+  const size_t first = static_cast<size_t>(warp.index) / 4 * 4;
+  for (size_t n = first; n < first + 4 && n < warps.size(); ++n) function(warps[n]);
+}
+
+bool groups_committed(Warp& warp, const Instruction& instruction) {
+  const uint64_t target = awaited(warp, instruction);
+  bool ready = true;
+  for_warpgroup(warp,
+                [&](const Warp& other) { ready &= other.live == 0 || other.async.product_group >= target; });
+  return ready;
+}
+
+void wait_group(Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  if (!groups_committed(warp, instruction)) {
+    warp.yielded |= lanes;
+    return;
+  }
+  const uint64_t target = awaited(warp, instruction);
+  for_warpgroup(warp, [&](Warp& other) {
+    std::vector<PendingProduct>& products = other.async.products;
+    size_t done = 0;
+    while (done < products.size() && products[done].group < target) execute_product(other, products[done++]);
+    products.erase(products.begin(), products.begin() + static_cast<std::ptrdiff_t>(done));
+  });
+}
+
+void commit_group(Warp& warp, const Instruction&, uint32_t) { ++warp.async.product_group; }
+void fence(Warp&, const Instruction&, uint32_t) {}
+
+}  // namespace
+
+void execute_product(Warp& warp, const PendingProduct& product) {
+  const Instruction& instruction = *product.instruction;
+  const int columns = static_cast<int>(instruction.immediate2);
+  const int k_size = static_cast<Type>(instruction.immediate) == Type::tf32 ? 8 : 16;
+  static thread_local float b[kMostK][kMostColumns];
+  float a[kWarpRows][kMostK];
+  read_b(warp, product, k_size, columns, b);
+  read_rows_of_a(warp, product, k_size, a);
+  const TensorSums sums = warp.block->launch->launch.tensor_sums;
+  for (int row = 0; row < kWarpRows; ++row) {
+    double sum[kMostColumns];
+    std::fill_n(sum, columns, 0.0);
+    for (int k = 0; k < k_size; ++k) {
+      const double factor = a[row][k];
+      for (int column = 0; column < columns; ++column) sum[column] += factor * double{b[k][column]};
+    }
+    // Of columns 8 j to 8 j + 7, lane 4 (row % 8) + t has 2 t and 2 t + 1, in registers 4 j + 2 (row / 8) and
+    // the next.
+    for (int column = 0; column < columns; ++column) {
+      const int lane = row % 8 * 4 + column % 8 / 2, r = column / 8 * 4 + row / 8 * 2 + column % 2;
+      float& d = values<float>(warp, instruction, r)[lane];
+      d = tensor_sum((product.add ? double{d} : 0.0) + sum[column], sums);
+    }
+  }
+}
+
+void perform_next_product(Warp& warp) {
+  std::vector<PendingProduct>& products = warp.async.products;
+  if (products.empty()) return;
+  execute_product(warp, products.front());
+  products.erase(products.begin());
+}
+
+bool decode_wgmma(Decoder& decoder, Draft& draft) {
+  Instruction& instruction = draft.instruction;
+  converge_all(draft);
+  const std::string_view operation = draft.parts[1];
+  uint64_t number = 0;
+  if (operation == "fence") {
+    instruction.run = fence;
+    return true;
+  }
+  if (operation == "commit_group") {
+    instruction.run = commit_group;
+    return true;
+  }
+  if (operation == "wait_group") {
+    if (!parse_number(draft.arguments.at(0), 4, &number)) return false;
+    instruction.immediate = static_cast<int64_t>(number);
+    instruction.run = wait_group;
+    instruction.flow = Flow::wait;
+    return true;
+  }
+  // wgmma.mma_async.sync.aligned.m64nNkK.f32.type.type
+  if (draft.parts.size() < 8 || draft.parts[5] != "f32") return false;
+  const Type type = draft.type();
+  if (type != Type::f16 && type != Type::bf16 && type != Type::tf32) return false;
+  std::string_view shape = draft.parts[4];
+  int columns = 0;
+  if (!shape.starts_with("m64n")) return false;
+  shape.remove_prefix(4);
+  take_number(shape, &columns);
+  instruction.run = wgmma;
+  instruction.immediate = static_cast<int64_t>(type);
+  instruction.immediate2 = columns;
+  for (const std::string_view text : elements_of(draft.arguments.at(0))) draft.add(decoder.destination(text));
+  if (draft.operands.size() != static_cast<size_t>(columns / 2)) return false;
+  const std::vector<std::string_view> a = elements_of(draft.arguments.at(1));
+  instruction.elements = static_cast<uint8_t>(a.size());
+  for (const std::string_view text : a) draft.add(decoder.source(text, a.size() == 1 ? 8 : 4));
+  draft.add(decoder.source(draft.arguments.at(2), 8));
+  draft.add(decoder.source(draft.arguments.at(3), 0));
+  const auto argument = [&](size_t n) {
+    return n < draft.arguments.size() && parse_number(draft.arguments[n], 4, &number)
+               ? static_cast<int32_t>(number)
+               : 0;
+  };
+  // scale-a, scale-b, and for 16-bit types the transposes: of A only if it is in shared memory.
+  const bool halves = type != Type::tf32, a_in_memory = a.size() == 1;
+  draft.numbers = {argument(4), argument(5), halves && a_in_memory ? argument(6) : 0,
+                   halves ? argument(a_in_memory ? 7 : 6) : 0};
+  return true;
+}
+
+}  // namespace ptx
