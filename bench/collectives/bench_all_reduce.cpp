@@ -33,6 +33,16 @@ struct Ranks {
     }
   }
 
+  // The vectors must outlive the work on the streams, also of a call that failed after it had enqueued some.
+  ~Ranks() {
+    for (const int device : std::set<int>(devices.begin(), devices.end())) {
+      Status status;
+      const DeviceScope scope(device, status);
+      static_cast<void>(cudaDeviceSynchronize());
+    }
+  }
+  Ranks(const Ranks&) = delete;
+
   // Enqueues on `stream`, which replaces rank 0's stream. The other ranks' streams fork from it and join it
   // again.
   Status enqueue(cudaStream_t stream) {
@@ -135,10 +145,6 @@ void BM_all_reduce(benchmark::State& state) {
                 : Bound{bus_bytes / wire_bytes_per_second(), "wire: 2 (n-1)/n S / peer copy bandwidth"};
     seconds = time_device_work(state, Cache::hot, {}, bound,
                                [&](cudaStream_t stream) { return all.enqueue(stream); });
-    for (int device : std::set<int>(devices.begin(), devices.end())) {
-      const DeviceScope each(device);
-      RONDO_CUDA_THROW(cudaDeviceSynchronize());  // the ranks must outlive the work on their streams
-    }
   } catch (const Error& error) {
     return state.SkipWithError(error.what());
   }

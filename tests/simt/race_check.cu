@@ -1,5 +1,6 @@
 // The check of threads, blocks, streams, graphs and devices.
 // Above 400 lines because each wrong program stands beside the right one that it differs from.
+#include <gtest/gtest-spi.h>
 #include <simt/unwritten.h>
 
 #include <cstdlib>
@@ -219,6 +220,10 @@ __global__ void look(const int* from) {
 
 // ----------------------------------------------------------------------------------------------------------
 // Shared memory.
+
+TEST_F(RaceCheck, WorkWithoutAKernelShowsNothing) {
+  EXPECT_NONFATAL_FAILURE(expect_silent([] {}), "no kernel was launched");
+}
 
 TEST_F(RaceCheck, MissingBarrier) {
   for (const unsigned threads : {2u, 64u, 256u}) {
@@ -704,7 +709,7 @@ TEST_F(Graphs, BranchesAreNotOrdered) {
   const cudaGraphExec_t joined = capture(true), split = capture(false);
   const auto replay = [&](cudaGraphExec_t exec) {
     return [=, this] {
-      for (int i = 0; i < 3; ++i) CUDA_OK(cudaGraphLaunch(exec, a_));
+      for (int i = 0; i < 3; ++i) launch_graph(exec, a_);
     };
   };
   expect_silent(replay(joined));
@@ -712,21 +717,21 @@ TEST_F(Graphs, BranchesAreNotOrdered) {
   EXPECT_TRUE(says(finding, "path of the graph")) << finding.text;
   // Replays of one graph are ordered, also on two streams; a replay and other work are not.
   expect_silent([&] {
-    CUDA_OK(cudaGraphLaunch(joined, a_));
-    CUDA_OK(cudaGraphLaunch(joined, b_));
+    launch_graph(joined, a_);
+    launch_graph(joined, b_);
   });
   expect_race("fill: write", "look: read", [&] {
-    CUDA_OK(cudaGraphLaunch(joined, a_));
+    launch_graph(joined, a_);
     read_on(b_);
   });
   expect_silent([&] {
-    CUDA_OK(cudaGraphLaunch(joined, a_));
+    launch_graph(joined, a_);
     CUDA_OK(cudaEventRecord(event_, a_));
     CUDA_OK(cudaStreamWaitEvent(b_, event_));
     read_on(b_);
     write_on(b_);
     CUDA_OK(cudaStreamSynchronize(b_));
-    CUDA_OK(cudaGraphLaunch(joined, a_));
+    launch_graph(joined, a_);
   });
   CUDA_OK(cudaGraphExecDestroy(joined));
   CUDA_OK(cudaGraphExecDestroy(split));

@@ -41,6 +41,8 @@ T& shared(size_t index) {
 }
 inline void use(int value) { asm volatile("" : : "r"(value)); }
 
+inline int launches = 0;  // of this process
+
 template <class... Parameters, class... Arguments>
 void launch(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*kernel)(Parameters...),
             Arguments... arguments) {
@@ -50,6 +52,12 @@ void launch(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*ke
   config.dynamicSmemBytes = shared;
   config.stream = stream;
   ASSERT_EQ(cudaLaunchKernelEx(&config, kernel, arguments...), cudaSuccess);
+  ++launches;
+}
+
+inline void launch_graph(cudaGraphExec_t graph, cudaStream_t stream) {
+  ASSERT_EQ(cudaGraphLaunch(graph, stream), cudaSuccess);
+  ++launches;
 }
 
 class RaceCheck : public HostTest {
@@ -67,9 +75,12 @@ class RaceCheck : public HostTest {
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     return simt::stop_check();
   }
+  // Nothing is found in `work`, which launches a kernel.
   template <class Work>
   static void expect_silent(Work work) {
+    const int before = launches;
     for (const Finding& finding : findings_of(work)) ADD_FAILURE() << finding.text;
+    EXPECT_GT(launches, before) << "no kernel was launched";
   }
   // One finding, in kernels, whose accesses are at these lines, in any order. `one` may be empty.
   template <class Work>

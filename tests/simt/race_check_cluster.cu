@@ -309,6 +309,7 @@ void launch_clusters(dim3 grid, dim3 cluster, unsigned threads, void (*kernel)(P
   config.attrs = &attribute;
   config.numAttrs = 1;
   ASSERT_EQ(cudaLaunchKernelEx(&config, kernel, arguments...), cudaSuccess);
+  ++launches;
 }
 
 // ----------------------------------------------------------------------------------------------------------
