@@ -43,20 +43,20 @@ class FindCudnnTest(unittest.TestCase):
             + "#define CUDNN_VERSION (CUDNN_MAJOR * 10000 + CUDNN_MINOR * 100 + CUDNN_PATCHLEVEL)\n")
         (folder / "lib" / library).write_text("")
 
-    def find(self):
+    def find(self, *options):
         done = subprocess.run(
             [CMAKE, "-G", GENERATOR, "-S", self.folder, "-B", self.folder / "build",
              f"-DPython3_EXECUTABLE={sys.executable}",
              f"-DCUDAToolkit_LIBRARY_DIR={self.toolkit}/lib",
-             f"-DCUDAToolkit_INCLUDE_DIRS={self.toolkit}/include"],
+             f"-DCUDAToolkit_INCLUDE_DIRS={self.toolkit}/include", *options],
             capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(self.folder / "site")})
         self.assertEqual(done.returncode, 0, done.stderr)
         library, include = (self.folder / "build/found").read_text().splitlines()
         said = [line for line in done.stdout.splitlines() if line.startswith("-- cuDNN")]
         return library, include, said
 
-    def expect(self, folder, library, version):
-        found, include, said = self.find()
+    def expect(self, folder, library, version, *options):
+        found, include, said = self.find(*options)
         self.assertEqual((found, Path(include).resolve()), (f"{folder}/lib/{library}", folder / "include"))
         self.assertEqual(said, [f"-- cuDNN {version}: {found}, headers in {include}"])
 
@@ -74,6 +74,19 @@ class FindCudnnTest(unittest.TestCase):
     def test_a_library_without_the_name_for_linking(self):
         self.install(self.toolkit, "libcudnn.so.9", (9, 1, 2))
         self.expect(self.toolkit, "libcudnn.so.9", "9.1.2")
+
+    def test_the_headers_are_those_of_the_library(self):
+        self.install(self.toolkit, "libcudnn.so", (9, 12, 0))
+        (self.toolkit / "lib/libcudnn.so").unlink()
+        self.assertTrue(self.find()[0].endswith("NOTFOUND"))
+        self.install(self.wheel, "libcudnn.so.9", (9, 13, 1))
+        self.expect(self.wheel, "libcudnn.so.9", "9.13.1")  # and not the headers in the cache
+
+    def test_the_headers_beside_a_library_that_was_named(self):
+        self.install(self.toolkit, "libcudnn.so", (9, 12, 0))
+        self.install(self.folder / "own", "libcudnn.so", (9, 14, 0))
+        library = self.folder / "own/lib/libcudnn.so"
+        self.expect(self.folder / "own", "libcudnn.so", "9.14.0", f"-DCUDNN_LIBRARY={library}")
 
     def test_half_a_wheel_is_not_taken(self):
         self.install(self.wheel, "libcudnn.so.9", (9, 13, 1))
