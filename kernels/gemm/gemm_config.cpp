@@ -1,4 +1,5 @@
 #include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/gemm/workspace_bound.h>
 
 #include <rondo/kernels/core/launch.cuh>
 
@@ -46,16 +47,23 @@ std::ostream& operator<<(std::ostream& out, const GemmConfig& config) {
                        config.splits == 1 ? " part" : " parts", " of k = ", config.k_per_split);
 }
 
+namespace {
+constexpr int64_t kEnoughTiles = 128;  // about one per multiprocessor of a large GPU
+constexpr int64_t kTileM = 128, kTileN = 64;
+}  // namespace
+
 GemmConfig split_k(const GemmShape& shape, int64_t least_k) {
-  constexpr int64_t kEnoughTiles = 128;  // about one per multiprocessor of a large GPU
   const int64_t tiles = std::max<int64_t>(
-      1, saturating_product({ceil_div<int64_t>(shape.m, 128), ceil_div<int64_t>(shape.n, 64)}));
+      1, saturating_product({ceil_div<int64_t>(shape.m, kTileM), ceil_div<int64_t>(shape.n, kTileN)}));
   const int64_t wanted = std::max<int64_t>(1, std::min(kEnoughTiles / tiles, shape.k / least_k));
   GemmConfig config;
   config.k_per_split = std::max<int64_t>(64, round_up(ceil_div<int64_t>(shape.k, wanted), 64));
   config.splits = std::max<int64_t>(1, ceil_div<int64_t>(shape.k, config.k_per_split));
   return config;
 }
+
+// The parts of all tiles together are at most kEnoughTiles, for every k.
+int64_t most_partial_bytes() { return kEnoughTiles * kTileM * kTileN * int64_t{sizeof(float)}; }
 
 TileId choose_tile(int64_t m, int64_t n, int64_t splits, const TileNeeds& needs,
                    const DeviceProperties& device) {

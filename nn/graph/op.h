@@ -67,6 +67,10 @@ class Op {
     return 0;
   }
 
+  // At least workspace_bytes() of every batch from 0 to this one. The default: workspace_bytes() does not fall
+  // where the batch grows.
+  virtual int64_t workspace_bound(int64_t batch) const { return workspace_bytes(batch); }
+
   // Number of doubles that forward_sums() writes to OpContext::sums[0] before forward(), and backward_sums()
   // to sums[1] before backward(). With sync batch norm they are added over all replicas in between.
   virtual int64_t shared_sums() const { return 0; }

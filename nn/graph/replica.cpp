@@ -21,9 +21,11 @@ int64_t sums_size(const Graph& graph) {
 
 int64_t workspace_bytes(const Graph& graph, int64_t max_batch) {
   int64_t most = 0;
-  for (const Graph::Node& node : graph.nodes())
-    for (int64_t batch = 0; batch <= max_batch; ++batch)
+  for (const Graph::Node& node : graph.nodes()) {
+    for (int64_t batch = 0; batch <= std::min(max_batch, kMostBatchesTried); ++batch)
       most = std::max(most, node.op->workspace_bytes(batch));
+    if (max_batch > kMostBatchesTried) most = std::max(most, node.op->workspace_bound(max_batch));
+  }
   return most;
 }
 

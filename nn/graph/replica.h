@@ -41,6 +41,8 @@ struct ReplicaMemory {
 
 // The largest workspace of any operation for any batch up to max_batch. Fewer samples can need more, where a
 // sum is split into more parts. A smaller workspace would make an operation slower and change its rounding.
+// Beyond kMostBatchesTried it is a bound, up to 39 MB more: trying 10 million batches would take a minute.
+inline constexpr int64_t kMostBatchesTried = 4096;
 int64_t workspace_bytes(const Graph& graph, int64_t max_batch);
 
 class Replica {

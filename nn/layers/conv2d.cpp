@@ -1,6 +1,7 @@
 #include <rondo/nn/layers/conv2d.h>
 
 #include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/conv/workspace_bound.h>
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
 
@@ -32,12 +33,10 @@ class ConvOp : public Op {
   bool fuse_sums() override { return sums_ = true; }
 
   int64_t workspace_bytes(int64_t batch) const override {
-    const ImageView<const float> x = {nullptr, batch, in_.height, in_.width, in_.channels};
-    const Conv2dWorkspaceBytes of_conv =
-        conv2d_workspace_bytes(x, filter(static_cast<const float*>(nullptr)), options_, type_);
-    const int64_t of_bias = bias_gradient_workspace_bytes(batch * out_.height * out_.width, out_.channels);
-    return std::max({sums_ ? of_conv.forward_sums : of_conv.forward, of_conv.data_gradient,
-                     of_conv.filter_gradient, bias_ ? of_bias : 0});
+    return largest_workspace(batch, conv2d_workspace_bytes);
+  }
+  int64_t workspace_bound(int64_t batch) const override {
+    return largest_workspace(batch, conv2d_workspace_bound);
   }
 
   Status forward(const OpContext& context) const override {
@@ -48,6 +47,16 @@ class ConvOp : public Op {
   }
 
  private:
+  template <class OfConv>
+  int64_t largest_workspace(int64_t batch, const OfConv& of_conv) const {
+    const ImageView<const float> x = {nullptr, batch, in_.height, in_.width, in_.channels};
+    const Conv2dWorkspaceBytes bytes =
+        of_conv(x, filter(static_cast<const float*>(nullptr)), options_, type_);
+    const int64_t of_bias = bias_gradient_workspace_bytes(batch * out_.height * out_.width, out_.channels);
+    return std::max({sums_ ? bytes.forward_sums : bytes.forward, bytes.data_gradient, bytes.filter_gradient,
+                     bias_ ? of_bias : 0});
+  }
+
   // T: the type of the activations.
   template <class T>
   Status forward_in(const OpContext& context) const {

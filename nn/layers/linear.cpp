@@ -2,7 +2,7 @@
 
 #include <rondo/kernels/activation/relu.h>
 #include <rondo/kernels/core/counted.h>
-#include <rondo/kernels/gemm/gemm.h>
+#include <rondo/kernels/gemm/workspace_bound.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
 
 #include <algorithm>
@@ -24,14 +24,14 @@ class LinearOp : public Op {
   bool fuse_relu() override { return relu_ = true; }
 
   int64_t workspace_bytes(int64_t batch) const override {
-    const auto of_gemm = [&](const GemmShape& shape, GemmOptions options) {
-      options.math = math_;
+    return largest_workspace(batch, [this](const GemmShape& shape, const GemmOptions& options) {
       return gemm_workspace_bytes(shape, options, type_);
-    };
-    return std::max({of_gemm({batch, outputs_, inputs_}, {}),
-                     of_gemm({inputs_, outputs_, batch}, {.transpose_a = true}),
-                     of_gemm({batch, inputs_, outputs_}, {.transpose_b = true}),
-                     bias_gradient_workspace_bytes(batch, outputs_)});
+    });
+  }
+  int64_t workspace_bound(int64_t batch) const override {
+    return largest_workspace(batch, [this](const GemmShape& shape, const GemmOptions& options) {
+      return gemm_workspace_bound(shape, options, type_);
+    });
   }
 
   Status forward(const OpContext& context) const override {
@@ -42,6 +42,14 @@ class LinearOp : public Op {
   }
 
  private:
+  template <class OfGemm>
+  int64_t largest_workspace(int64_t batch, const OfGemm& of_gemm) const {
+    return std::max({of_gemm({batch, outputs_, inputs_}, {.math = math_}),
+                     of_gemm({inputs_, outputs_, batch}, {.transpose_a = true, .math = math_}),
+                     of_gemm({batch, inputs_, outputs_}, {.transpose_b = true, .math = math_}),
+                     bias_gradient_workspace_bytes(batch, outputs_)});
+  }
+
   template <class T>
   Status forward_in(const OpContext& context) const {
     GemmOptions options{.relu = relu_, .math = math_};

@@ -32,6 +32,41 @@ TEST(Replica, HasTheWorkspaceOfEverySmallerBatch) {
   EXPECT_GT(less_than_before, 0) << "any workspace would do";
 }
 
+// Every batch, and so many that nobody can try each of them.
+TEST(Replica, HasABoundOfTheWorkspaceOfManyBatches) {
+  constexpr int64_t kSlack = int64_t{44} << 20;
+  const AnyModule linear = Linear(300), wide = Linear(2056), narrow = Linear(10);
+  const AnyModule deep = Conv2d(512, 5, {.padding = 2}), strided = Conv2d(96, 3, {.stride = 2});
+  const AnyModule normalised = Sequential{Conv2d(64, 3, {.padding = 1, .bias = false}), BatchNorm2d()};
+  const struct {
+    const AnyModule& network;
+    Shape input;
+  } cases[] = {{linear, {1, 1, 70}},  {wide, {1, 1, 1024}},     {narrow, {1, 1, 3000}},    {deep, {7, 7, 1}},
+               {strided, {9, 7, 48}}, {normalised, {5, 6, 32}}, {normalised, {14, 14, 64}}};
+  const std::pair<Math, DType> arithmetics[] = {{Math::fp32, DType::float32},
+                                                {Math::tf32, DType::float32},
+                                                {Math::tf32x3, DType::float32},
+                                                {Math::fp32, DType::bfloat16}};
+  test::Random random(3);
+  for (const auto& [network, input] : cases)
+    for (const auto& [math, type] : arithmetics) {
+      const Graph graph = make_graph(network, input, math, type);
+      SCOPED_TRACE(concat(graph.nodes()[0].op->description(), ", ", name_of(type)));
+      for (const int64_t most : {int64_t{4200}, int64_t{9000}, int64_t{1'000'000}}) {
+        const int64_t bound = workspace_bytes(graph, most);
+        int64_t largest = 0;
+        for (int64_t i = 0; i < 3000; ++i) {
+          const int64_t batch = most - (i < 1000 ? i : random.below(most));
+          for (const Graph::Node& node : graph.nodes())
+            largest = std::max(largest, node.op->workspace_bytes(batch));
+        }
+        EXPECT_GE(bound, largest) << most;
+        EXPECT_LE(bound, largest + kSlack) << most;
+      }
+    }
+  EXPECT_GT(workspace_bytes(make_graph(wide, {1, 1, 1024}), int64_t{1} << 40), 0);
+}
+
 // The loss has the workspace of the largest batch only.
 TEST(Replica, FewerSamplesNeedNoLargerWorkspaceOfTheLoss) {
   for (const int64_t outputs : {1, 3, 10, 64, 65, 1000}) {
