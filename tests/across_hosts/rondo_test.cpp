@@ -187,6 +187,23 @@ TEST_F(RondoAcrossHosts, DifferentTrainingsAreRefused) {
   }
 }
 
+// As on two hosts, whose folders have different files of one name.
+TEST_F(RondoAcrossHosts, DifferentCheckpointsAreRefused) {
+  SKIP_WITHOUT_MPI();
+  std::string resumed[2];
+  for (const int process : {0, 1}) {
+    const std::string path = results_ / concat("of_", process);
+    const Output saved = run("SIMT_WORKERS=2 " + train(concat("--devices ", devices(2), " --lr 0.",
+                                                              process + 1, " --save ", path)));
+    ASSERT_EQ(saved.exit_code, 0) << saved.text;
+    resumed[process] = train("--devices 1 --timeout 10 --resume " + path);
+  }
+  const Output output = run(launch(1, resumed[0] + " : -np 1 " + resumed[1]));
+  EXPECT_EQ(output.exit_code, 2) << output.text;
+  expect_contains(output, "the checkpoint's checksum is ");
+  EXPECT_LT(output.seconds, 10);
+}
+
 // Without the check, each of these would time out or fail with an error of MPI.
 TEST_F(RondoAcrossHosts, DifferentOptionsOfTheAllReduceAreRefused) {
   SKIP_WITHOUT_MPI();

@@ -106,6 +106,39 @@ TEST(TrainingStep, AnotherOptimizerIsAnotherStep) {
   }
 }
 
+// The parameters after some steps with each setting changed alone. The optimizers' kernels have tests of what
+// a setting means.
+template <class Optimizer, class Settings>
+void expect_every_setting_matters(const std::vector<Settings>& cases) {
+  std::vector<std::vector<float>> after;
+  for (const Settings& settings : cases) {
+    DataParallel model(small_network(), kSmallInput, small_options(2));
+    Optimizer optimizer(model, settings);
+    const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1);
+    for (int step = 0; step < 3; ++step) model.train_step(x, some_labels(12, 4), optimizer);
+    after.push_back(parameters_of(model));
+    for (size_t other = 0; other + 1 < after.size(); ++other)
+      EXPECT_FALSE(all_equal_bits(after.back(), after[other]))
+          << "case " << after.size() - 1 << " and case " << other;
+  }
+}
+
+TEST(TrainingStep, EverySettingOfAnOptimizerMatters) {
+  expect_every_setting_matters<Sgd, SgdOptions>(
+      {{.learning_rate = 0.05f},
+       {.learning_rate = 0.04f},
+       {.learning_rate = 0.05f, .weight_decay = 0.1f},
+       {.learning_rate = 0.05f, .momentum = 0.9f},
+       {.learning_rate = 0.05f, .momentum = 0.9f, .nesterov = true}});
+  expect_every_setting_matters<Adam, AdamSettings>({{},
+                                                    {.learning_rate = 2e-3f},
+                                                    {.beta1 = 0.8f},
+                                                    {.beta2 = 0.9f},
+                                                    {.eps = 1e-3f},
+                                                    {.weight_decay = 0.1f},
+                                                    {.weight_decay = 0.1f, .decoupled = true}});
+}
+
 // `take_steps` gives the same result replayed and (with a trace) enqueued call by call. Its kinds of steps
 // alternate, three of each, so that each kind is recorded before the next appears.
 template <class Steps>

@@ -311,6 +311,11 @@ TEST_F(Links, BrokenAndMissingPeerAccessIsReported) {
   for (const auto& [from, to] : {std::pair{1, 2}, {2, 1}})
     EXPECT_EQ(table.between(from, to).access, PeerAccess::unsupported);
   EXPECT_EQ(table.between(0, 2).access, PeerAccess::direct);
+  // Without peer access a kernel's data are copied first.
+  for (const Link& link : table.links)
+    if (link.access == PeerAccess::broken || link.access == PeerAccess::unsupported) {
+      EXPECT_EQ(link.kernel_bandwidth, link.bandwidth);
+    }
   EXPECT_EQ(missing(link_text(table),
                     {"cpu:0 -> cpu:1 is broken", "cpu:1 -> cpu:0 is broken", "data of a trial did not arrive",
                      "cpu:2 -> cpu:1 has no peer access", "staged through the host"}),
