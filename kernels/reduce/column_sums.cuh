@@ -60,6 +60,11 @@ struct Replace {
   }
 };
 
+// The fewest blocks of a multiprocessor, for ptxas. Without a number it assumes more blocks of 64 threads than
+// have registers for 8 columns, and spills (7.5, 8.0): 12 of them leave 85 registers to a thread. 0: no number.
+template <int N>
+inline constexpr int kLeastBlocks = N > 4 ? 12 : 0;
+
 // `summand` is a functor with the type Value, the numbers kSums, kRowThreads and kWidest (columns at once at
 // most), and channel<N>(col), which returns a `channel` for the N columns from `col` on. channel.add(sums,
 // row) adds the values of a row to sums, a Partial<N>: Sums<Value, kSums, N>, or a type with value(s, k) that
@@ -70,7 +75,7 @@ struct Replace {
 // `result` receives, for each block of rows, `cols` values of the first sum, then `cols` of the second, and
 // so on.
 template <int N, class Summand, class Finish>
-__global__ void __launch_bounds__(Summand::kRowThreads* kColsPerBlock / N)
+__global__ void __launch_bounds__(Summand::kRowThreads* kColsPerBlock / N, kLeastBlocks<N>)
     column_sums_kernel(typename Summand::Value* __restrict__ result, Summand summand, int64_t rows, int cols,
                        int64_t rows_per_block, Finish finish) {
   using Value = typename Summand::Value;
