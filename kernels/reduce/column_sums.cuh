@@ -60,8 +60,9 @@ struct Replace {
   }
 };
 
-// The fewest blocks of a multiprocessor, for ptxas. Without a number it assumes more blocks of 64 threads than
-// have registers for 8 columns, and spills (7.5, 8.0): 12 of them leave 85 registers to a thread. 0: no number.
+// The fewest blocks of a multiprocessor, for ptxas. Without a number it assumes more blocks of 64 threads
+// than have registers for 8 columns, and spills (7.5, 8.0). 12 of them leave 85 registers to a thread. 0: no
+// number.
 template <int N>
 inline constexpr int kLeastBlocks = N > 4 ? 12 : 0;
 

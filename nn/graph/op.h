@@ -67,8 +67,8 @@ class Op {
     return 0;
   }
 
-  // At least workspace_bytes() of every batch from 0 to this one. The default: workspace_bytes() does not fall
-  // where the batch grows.
+  // At least workspace_bytes() of every batch from 0 to this one. The default is for an op whose
+  // workspace_bytes() does not fall where the batch grows.
   virtual int64_t workspace_bound(int64_t batch) const { return workspace_bytes(batch); }
 
   // Number of doubles that forward_sums() writes to OpContext::sums[0] before forward(), and backward_sums()

@@ -35,8 +35,8 @@ struct Recording {
   std::array<char, 300> reason = {};
 };
 
-// Returns `own` if it is a failure, and otherwise the failure of another process, if there is one. `what`: the
-// same in all processes.
+// Returns `own` if it is a failure, and otherwise the failure of another process, if there is one. `what` is
+// the same in all processes.
 Status agreed(ProcessGroup& processes, Status own, const char* what) {
   Recording recording;
   recording.refused = !own.ok();

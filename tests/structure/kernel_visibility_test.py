@@ -1,7 +1,8 @@
 """Checks that no kernel of the libraries can be replaced by one of the same name in another shared library.
 
-A program may load two shared libraries that each contain Rondo. A kernel that is visible outside of its library
-would be launched by both. So would a function that takes a kernel: each library has a CUDA runtime of its own.
+A program may load two shared libraries that each contain Rondo. A kernel that is visible outside of its
+library would be launched by both. So would a function that takes a kernel: each library has a CUDA runtime of
+its own.
 
 kernel_visibility_test.py ROOT ARCHIVE...: ROOT is the folder of the sources, an archive a static library.
 """
