@@ -17,9 +17,16 @@ TEST(Format, Grouped) {
   EXPECT_EQ(grouped(std::numeric_limits<int64_t>::min()), "-9,223,372,036,854,775,808");
 }
 
+TEST(Format, CountsOneInTheSingular) {
+  EXPECT_EQ(grouped(1, "step"), "1 step");
+  EXPECT_EQ(grouped(0, "step"), "0 steps");
+  EXPECT_EQ(grouped(60'000, "step"), "60,000 steps");
+}
+
 TEST(Format, Loss) {
   EXPECT_EQ(loss_text(2.302585), "2.3026");
   EXPECT_EQ(loss_text(20487.5), "2.05e+04");
+  EXPECT_EQ(loss_text(-20487.5), "-2.05e+04");
   EXPECT_EQ(loss_text(std::nan("")), "nan");
 }
 
@@ -38,6 +45,7 @@ TEST(Format, Duration) {
 
 TEST(Format, ByteSize) {
   EXPECT_EQ(byte_size(0), "0 bytes");
+  EXPECT_EQ(byte_size(1), "1 byte");
   EXPECT_EQ(byte_size(1023), "1023 bytes");
   EXPECT_EQ(byte_size(1024), "1.0 KiB");
   EXPECT_EQ(byte_size((1 << 20) - 1), "1.0 MiB");

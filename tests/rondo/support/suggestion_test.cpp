@@ -29,7 +29,7 @@ TEST(Suggestion, TheMostSimilarWord) {
 }
 
 TEST(Suggestion, NoneForAWordThatIsNotSimilar) {
-  for (const char* word : {"--gpu", "--x", "-x", "--", "", "--frobnicate", "--rate", "--no"})
+  for (const char* word : {"--gpu", "--x", "-x", "--", "", "--frobnicate", "--rate", "--no", "--exxxhs"})
     EXPECT_EQ(suggestion(word, kOptions), "") << word;
   EXPECT_EQ(suggestion("--lr", {}), "");
 }
