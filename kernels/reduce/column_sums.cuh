@@ -60,11 +60,13 @@ struct Replace {
   }
 };
 
-// The fewest blocks of a multiprocessor, for ptxas. Without a number it assumes more blocks of 64 threads
-// than have registers for 8 columns, and spills (7.5, 8.0). 12 of them leave 85 registers to a thread. 0: no
-// number.
-template <int N>
-inline constexpr int kLeastBlocks = N > 4 ? 12 : 0;
+template <class Summand, int N>
+inline constexpr int kThreads = kColsPerBlock / N* Summand::kRowThreads;  // of a block
+
+// The fewest blocks of a multiprocessor, for ptxas. Without a number it assumes more threads than have
+// registers for 8 columns, and spills (7.5, 8.0). 768 threads leave 85 registers to each. 0: no number.
+template <class Summand, int N>
+inline constexpr int kLeastBlocks = N > 4 ? 768 / kThreads<Summand, N> : 0;
 
 // `summand` is a functor with the type Value, the numbers kSums, kRowThreads and kWidest (columns at once at
 // most), and channel<N>(col), which returns a `channel` for the N columns from `col` on. channel.add(sums,
@@ -76,7 +78,7 @@ inline constexpr int kLeastBlocks = N > 4 ? 12 : 0;
 // `result` receives, for each block of rows, `cols` values of the first sum, then `cols` of the second, and
 // so on.
 template <int N, class Summand, class Finish>
-__global__ void __launch_bounds__(Summand::kRowThreads* kColsPerBlock / N, kLeastBlocks<N>)
+__global__ void __launch_bounds__(kThreads<Summand, N>, kLeastBlocks<Summand, N>)
     column_sums_kernel(typename Summand::Value* __restrict__ result, Summand summand, int64_t rows, int cols,
                        int64_t rows_per_block, Finish finish) {
   using Value = typename Summand::Value;
