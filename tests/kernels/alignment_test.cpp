@@ -380,29 +380,37 @@ void add_tensor_products(std::vector<Operation>& all) {
     const std::vector<float> floats = exact_values(size, seed);
     return std::vector<T>(floats.begin(), floats.end());
   };
+  struct Form {
+    const char* name;
+    bool transpose_a, transpose_b;
+    int64_t gap;  // between two rows of C: with 1, only some rows begin at a boundary
+  };
   for (const TensorProduct<T>& product : tensor_products<T>())
-    for (const bool transpose_a : {false, true})
-      for (const bool transpose_b : {false, true}) {
-        if (product.uses_wgmma && std::is_same_v<T, float> && (transpose_a || !transpose_b)) continue;
-        all.push_back(
-            {concat(product.name, "_", name_of(dtype_of<T>), transpose_a ? "_at" : "",
-                    transpose_b ? "_bt" : ""),
-             [=](Operands& o) {
-               const auto in = [&](const std::vector<T>& all_values) {
-                 return product.uses_wgmma ? o.in_aligned(all_values) : o.in(all_values);
-               };
-               T *c = o.in_out(values(kM * kN, 1)), *a = in(values(kM * kK, 2)), *b = in(values(kK * kN, 3));
-               const GemmOptions options = {.transpose_a = transpose_a,
-                                            .transpose_b = transpose_b,
-                                            .beta = 0.5f,
-                                            .bias = {o.in(kN), kN},
-                                            .math = product.math};
-               return product.run(matrix(c, kM, kN),
-                                  transpose_a ? matrix<const T>(a, kK, kM) : matrix<const T>(a, kM, kK),
-                                  transpose_b ? matrix<const T>(b, kN, kK) : matrix<const T>(b, kK, kN),
-                                  options, {}, o.stream());
-             }});
-      }
+    for (const auto& [name, transpose_a, transpose_b, gap] : {Form{"", false, false, 0},
+                                                              {"_bt", false, true, 0},
+                                                              {"_at", true, false, 0},
+                                                              {"_at_bt", true, true, 0},
+                                                              {"_bt_with_gaps", false, true, 1}}) {
+      if (product.uses_wgmma && std::is_same_v<T, float> && (transpose_a || !transpose_b)) continue;
+      all.push_back(
+          {concat(product.name, "_", name_of(dtype_of<T>), name),
+           [=, transpose_a = transpose_a, transpose_b = transpose_b, stride = kN + gap](Operands& o) {
+             const auto in = [&](const std::vector<T>& all_values) {
+               return product.uses_wgmma ? o.in_aligned(all_values) : o.in(all_values);
+             };
+             T *c = o.in_out(values(kM * stride, 1)), *a = in(values(kM * kK, 2)),
+               *b = in(values(kK * kN, 3));
+             const GemmOptions options = {.transpose_a = transpose_a,
+                                          .transpose_b = transpose_b,
+                                          .beta = 0.5f,
+                                          .bias = {o.in(kN), kN},
+                                          .math = product.math};
+             return product.run(MatrixView<T>{c, kM, kN, stride},
+                                transpose_a ? matrix<const T>(a, kK, kM) : matrix<const T>(a, kM, kK),
+                                transpose_b ? matrix<const T>(b, kN, kK) : matrix<const T>(b, kK, kN),
+                                options, {}, o.stream());
+           }});
+    }
 }
 
 void add_convolutions(std::vector<Operation>& all, const std::string& name, const ConvCase& c) {
