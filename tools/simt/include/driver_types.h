@@ -18,6 +18,7 @@ using cudaEvent_t = struct CUevent_st*;
 using cudaGraph_t = struct CUgraph_st*;
 using cudaGraphExec_t = struct CUgraphExec_st*;
 using cudaGraphNode_t = struct CUgraphNode_st*;
+struct cudaGraphEdgeData;
 using cudaHostFn_t = void (*)(void* user_data);
 
 #define cudaStreamLegacy ((cudaStream_t)0x1)

@@ -24,6 +24,7 @@ struct Kernel {
   uint64_t sequence = 0;  // launch counter: varies the seeded order of threads between launches
   std::string name;
   std::function<void()> body;
+  const void* code = nullptr;  // what runs instead of `body`, of a device half whose kernels are not C++
 };
 
 // Why a block failed; error == cudaSuccess if it did not.

@@ -27,6 +27,7 @@ struct Launch {
   std::shared_ptr<const void> storage;
   std::vector<Argument> arguments;
   std::function<void()> body;
+  const void* code = nullptr;  // of a kernel without a body: see Kernel::code
 };
 
 cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch);

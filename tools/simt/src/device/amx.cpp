@@ -1,5 +1,7 @@
 #include "amx.h"
 
+#include "../host/device_half.h"
+
 #if defined(__x86_64__) && defined(__linux__)
 
 #include <cpuid.h>

@@ -3,9 +3,6 @@
 
 namespace simt {
 
-// Why this process cannot use AMX; null if it can. The first call asks Linux for the permission.
-const char* amx_problem();
-
 // d += a b, in which d is [rows][d_step], of which `columns` are used, a is [rows][16] and b is [16][b_step].
 // The values of a and b are those of bfloat16. rows: a multiple of 16; columns: of 8.
 //

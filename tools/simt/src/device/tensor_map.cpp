@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "../host/device_half.h"
 #include "block.h"
 
 namespace simt {

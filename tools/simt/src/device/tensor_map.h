@@ -40,19 +40,6 @@ struct TensorMap {
 };
 static_assert(sizeof(TensorMap) <= sizeof(CUtensorMap));
 
-// What cuTensorMapEncodeTiled() and cuTensorMapEncodeIm2col() do, without their check of the context.
-CUresult encode_tiled_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
-                          const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
-                          const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
-                          CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
-                          CUtensorMapFloatOOBfill fill);
-CUresult encode_im2col_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
-                           const cuuint64_t* sizes, const cuuint64_t* strides, const int* lower_corner,
-                           const int* upper_corner, cuuint32_t channels_per_pixel,
-                           cuuint32_t pixels_per_column, const cuuint32_t* element_strides,
-                           CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                           CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
-
 // Where a copy begins, innermost dimension first.
 struct BoxPosition {
   int at[TensorMap::kMostRank];

@@ -1,4 +1,5 @@
 // Devices: selection, properties, synchronisation, reset, peers.
+#include "device_half.h"
 #include "properties.h"
 #include "runtime.h"
 
@@ -111,6 +112,7 @@ cudaError_t cudaDeviceReset() {
       if (std::find(exec.devices.begin(), exec.devices.end(), ordinal) != exec.devices.end())
         runtime.give_back_memory(exec);
     });
+    forget_variables(ordinal);
     runtime.memory.release_all_of(ordinal);
     device.failure = cudaSuccess;
     host_thread().last_error = cudaSuccess;

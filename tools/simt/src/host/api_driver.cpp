@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "../device/tensor_map.h"
+#include "device_half.h"
 #include "runtime.h"
 
 using namespace simt;

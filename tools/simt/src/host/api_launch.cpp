@@ -5,6 +5,7 @@
 
 #include "../observe/observer.h"
 #include "broken_link.h"
+#include "device_half.h"
 #include "gpu_limits.h"
 #include "kernel_name.h"
 #include "properties.h"
@@ -15,24 +16,28 @@ namespace {
 
 std::atomic<uint64_t> launches{0};
 
-// A launch in the form that the workers run. The arguments are checked again after each change of the memory
-// map.
+// A launch in the form that the workers run. The arguments of a kernel in C++ are checked again after each
+// change of the memory map; a device half with its own code checks the accesses.
 struct KernelLaunch {
   Kernel kernel;
   Launch launch;
   std::unique_ptr<StandIns> stand_ins;  // null: no link is broken
+  bool together = false;                // cooperative
   mutable std::atomic<uint64_t> checked_at{0};
 
   Fault run(const Memory& memory, uint64_t cluster) const {
     const uint64_t generation = memory.generation();
-    if (checked_at.load(std::memory_order_relaxed) != generation) {
+    if (!kernel.code && checked_at.load(std::memory_order_relaxed) != generation) {
       Fault fault = memory.check(kernel.device, kernel.name, launch.arguments);
       if (fault.error != cudaSuccess) return fault;
       checked_at.store(generation, std::memory_order_relaxed);
     }
-    if (!stand_ins) return run_cluster(kernel, cluster);
+    if (!stand_ins) return run_part(cluster);
     const StandIns::Use use(*stand_ins);
-    return run_cluster(kernel, cluster);
+    return run_part(cluster);
+  }
+  Fault run_part(uint64_t cluster) const {
+    return together ? run_together(kernel) : run_cluster(kernel, cluster);
   }
 };
 
@@ -58,10 +63,17 @@ dim3 check_cluster(const dim3& grid, unsigned x, unsigned y, unsigned z) {
   return {x, y, z};
 }
 
-// Returns the size of the clusters.
-dim3 check_attributes(const cudaLaunchConfig_t& config) {
+struct Attributes {
+  dim3 cluster;
+  bool cooperative = false;
+};
+
+// Clusters of the size that the kernel's code gives, or that an attribute does.
+Attributes check_attributes(const cudaLaunchConfig_t& config, const KernelFacts& facts) {
   require(config.numAttrs == 0 || config.attrs, cudaErrorInvalidValue);
-  dim3 cluster = {1, 1, 1};
+  Attributes result = {.cluster = {1, 1, 1}};
+  if (facts.cluster.x != 0)
+    result.cluster = check_cluster(config.gridDim, facts.cluster.x, facts.cluster.y, facts.cluster.z);
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const auto& value = config.attrs[i].val;
     switch (config.attrs[i].id) {
@@ -71,21 +83,45 @@ dim3 check_attributes(const cudaLaunchConfig_t& config) {
       case cudaLaunchAttributePreferredSharedMemoryCarveout:
         break;
       case cudaLaunchAttributeCooperative:
-        require(value.cooperative == 0, cudaErrorNotSupported);
+        require(value.cooperative == 0 || kCooperativeLaunches, cudaErrorNotSupported);
+        result.cooperative = value.cooperative != 0;
         break;
       case cudaLaunchAttributeClusterDimension:
-        cluster = check_cluster(config.gridDim, value.clusterDim.x, value.clusterDim.y, value.clusterDim.z);
+        result.cluster =
+            check_cluster(config.gridDim, value.clusterDim.x, value.clusterDim.y, value.clusterDim.z);
         break;
       default:
         throw Failure{cudaErrorNotSupported};
     }
   }
-  return cluster;
+  return result;
 }
 
-size_t shared_limit(const Device& device, const void* kernel) {
+// The most dynamic shared memory of a block: what a GPU has without opting in, less what the kernel's code
+// declares, or what the program has opted for.
+size_t shared_limit(const Device& device, const void* kernel, const KernelFacts& facts) {
+  const size_t plain = kSharedPerBlock - std::min(facts.shared_bytes, kSharedPerBlock);
   const auto found = device.shared_opt_in.find(kernel);
-  return found == device.shared_opt_in.end() ? kSharedPerBlock : std::max(found->second, kSharedPerBlock);
+  return found == device.shared_opt_in.end() ? plain : std::max(found->second, plain);
+}
+
+// The number of blocks that the threads and the shared memory of one multiprocessor allow.
+int resident_blocks(const cudaDeviceProp& p, const KernelFacts& facts, int block_size, size_t dynamic_bytes) {
+  const size_t shared = dynamic_bytes + facts.shared_bytes + p.reservedSharedMemPerBlock;
+  if (block_size > std::min(p.maxThreadsPerBlock, facts.threads)) return 0;
+  return std::min({p.maxBlocksPerMultiProcessor, p.maxThreadsPerMultiProcessor / block_size,
+                   static_cast<int>(p.sharedMemPerMultiprocessor / std::max<size_t>(shared, 1))});
+}
+
+// All blocks of a cooperative launch are resident at once.
+void require_residence(const Runtime& runtime, const cudaLaunchConfig_t& config, const KernelFacts& facts) {
+  const cudaDeviceProp p = properties_of(runtime, host_thread().device);
+  const dim3 grid = config.gridDim, block = config.blockDim;
+  const int resident =
+      resident_blocks(p, facts, static_cast<int>(block.x * block.y * block.z), config.dynamicSmemBytes);
+  require(uint64_t{grid.x} * grid.y * grid.z <=
+              static_cast<uint64_t>(resident) * static_cast<uint64_t>(p.multiProcessorCount),
+          cudaErrorCooperativeLaunchTooLarge);
 }
 
 // The bytes of the arguments. An address of device memory is replaced by its offset in 128 bytes, which
@@ -116,7 +152,10 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
     Device& device = runtime.current_device();
     require_kernel_image();
     check_shape(*config);
-    const dim3 cluster = check_attributes(*config);
+    const KernelFacts facts = facts_of(launch.kernel, host_thread().device);
+    const dim3 block = config->blockDim;
+    require(static_cast<int>(block.x * block.y * block.z) <= facts.threads, cudaErrorInvalidConfiguration);
+    const auto [cluster, cooperative] = check_attributes(*config, facts);
 
     auto work = std::make_shared<KernelLaunch>();
     work->kernel.grid = config->gridDim;
@@ -129,12 +168,18 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
     work->kernel.function = launch.kernel;
     if (kObserve) work->kernel.argument_bytes = without_addresses(runtime.memory, launch.arguments);
     work->kernel.body = launch.body;
+    work->kernel.code = launch.code;
+    work->together = cooperative;
     work->launch = std::move(launch);
 
     auto operation = std::make_shared<Operation>();
     operation->device = host_thread().device;
     operation->pieces = uint64_t{config->gridDim.x} * config->gridDim.y * config->gridDim.z /
                         (uint64_t{cluster.x} * cluster.y * cluster.z);
+    if (cooperative) {
+      require_residence(runtime, *config, facts);
+      operation->pieces = 1;
+    }
     if (runtime.memory.any_broken_link())
       work->stand_ins = std::make_unique<StandIns>(runtime.memory, work->kernel.device,
                                                    work->launch.arguments, operation->pieces);
@@ -144,7 +189,8 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
     operation->leave = [kernel = &work->kernel] { join_blocks(*kernel); };
     {
       std::unique_lock lock(runtime.mutex);
-      require(config->dynamicSmemBytes <= shared_limit(device, work->launch.kernel), cudaErrorInvalidValue);
+      require(config->dynamicSmemBytes <= shared_limit(device, work->launch.kernel, facts),
+              cudaErrorInvalidValue);
       const auto stream = runtime.stream(config->stream);
       require(stream->device == host_thread().device, cudaErrorInvalidResourceHandle);
       runtime.load(lock, work->launch.kernel, stream.get());
@@ -165,11 +211,13 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
     require(kernel, cudaErrorInvalidDeviceFunction);
     Device& device = runtime.current_device();
     require_kernel_image();
+    const KernelFacts facts = facts_of(kernel, host_thread().device);
     std::unique_lock lock(runtime.mutex);
     runtime.load(lock, kernel);
     switch (attribute) {
       case cudaFuncAttributeMaxDynamicSharedMemorySize:
-        require(value >= 0 && value <= limits(host_thread().device).shared_block_kb << 10,
+        require(value >= 0 && static_cast<size_t>(value) + facts.shared_bytes <=
+                                  static_cast<size_t>(limits(host_thread().device).shared_block_kb) << 10,
                 cudaErrorInvalidValue);
         device.shared_opt_in[kernel] = static_cast<size_t>(value);
         return cudaSuccess;
@@ -188,19 +236,22 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
     require(kernel, cudaErrorInvalidDeviceFunction);
     Device& device = runtime.current_device();
     require_kernel_image();
+    const KernelFacts facts = facts_of(kernel, host_thread().device);
     std::unique_lock lock(runtime.mutex);
     runtime.load(lock, kernel);
     *attributes = {};
-    attributes->maxThreadsPerBlock = kMostThreadsPerBlock;
-    attributes->numRegs = 32;
-    attributes->ptxVersion = attributes->binaryVersion =
-        10 * limits(host_thread().device).major + limits(host_thread().device).minor;
-    attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit(device, kernel));
+    attributes->sharedSizeBytes = facts.shared_bytes;
+    attributes->constSizeBytes = facts.constant_bytes;
+    attributes->localSizeBytes = facts.local_bytes;
+    attributes->maxThreadsPerBlock = facts.threads;
+    attributes->numRegs = facts.registers;
+    attributes->binaryVersion = 10 * limits(host_thread().device).major + limits(host_thread().device).minor;
+    attributes->ptxVersion = facts.ptx_version ? facts.ptx_version : attributes->binaryVersion;
+    attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit(device, kernel, facts));
     return cudaSuccess;
   });
 }
 
-// The number of blocks that the threads and the shared memory of one multiprocessor allow.
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int block_size,
                                                           size_t shared_bytes) {
   return api([&](Runtime& runtime) {
@@ -209,16 +260,12 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
     require_kernel_image();
     require(block_size >= 1, cudaErrorInvalidValue);
     runtime.current_device();
+    const KernelFacts facts = facts_of(kernel, host_thread().device);
     {
       std::unique_lock lock(runtime.mutex);
       runtime.load(lock, kernel);
     }
-    const cudaDeviceProp p = properties_of(runtime, host_thread().device);
-    const size_t shared = shared_bytes + p.reservedSharedMemPerBlock;
-    *blocks = block_size > p.maxThreadsPerBlock
-                  ? 0
-                  : std::min({p.maxBlocksPerMultiProcessor, p.maxThreadsPerMultiProcessor / block_size,
-                              static_cast<int>(p.sharedMemPerMultiprocessor / std::max<size_t>(shared, 1))});
+    *blocks = resident_blocks(properties_of(runtime, host_thread().device), facts, block_size, shared_bytes);
     return cudaSuccess;
   });
 }

@@ -196,9 +196,10 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
       attributes->devicePointer = same;
       attributes->hostPointer = same;
     } else {
-      attributes->type = cudaMemoryTypeDevice;
+      attributes->type = range->managed ? cudaMemoryTypeManaged : cudaMemoryTypeDevice;
       attributes->device = range->device;
       attributes->devicePointer = same;
+      attributes->hostPointer = range->managed ? same : nullptr;
     }
     return cudaSuccess;
   });

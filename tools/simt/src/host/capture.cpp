@@ -182,15 +182,18 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
-  return cudaStreamGetCaptureInfo(handle, status, nullptr);
+  return cudaStreamGetCaptureInfo(handle, status);
 }
 
 // Returns only the status and the id of the capture, because nodes have no handles here. For the legacy
 // stream it is an error while a blocking stream is captured, but one that leaves the capture valid.
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
-                                     unsigned long long* id) {
+                                     unsigned long long* id, cudaGraph_t* graph,
+                                     const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
+                                     size_t* dependency_count) {
   return api([&](Runtime& runtime) {
     require(status, cudaErrorInvalidValue);
+    require(!graph && !dependencies && !edges && !dependency_count, cudaErrorNotSupported);
     std::lock_guard lock(runtime.mutex);
     const auto stream = runtime.stream(handle);
     require(!runtime.implicit_dependency(*stream), cudaErrorStreamCaptureImplicit);

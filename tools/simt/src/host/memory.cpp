@@ -33,7 +33,7 @@ Memory::Memory(int devices, size_t limit)
       links_(static_cast<size_t>(devices), std::vector<PeerAccess>(static_cast<size_t>(devices))),
       copies_(static_cast<size_t>(devices), std::vector<PeerCopies>(static_cast<size_t>(devices))) {}
 
-cudaError_t Memory::allocate(int device, size_t bytes, void** pointer) {
+cudaError_t Memory::allocate(int device, size_t bytes, void** pointer, bool managed) {
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
   if (device != kHost)
@@ -50,7 +50,7 @@ cudaError_t Memory::allocate(int device, size_t bytes, void** pointer) {
     return cudaErrorMemoryAllocation;
   }
   std::unique_lock lock(mutex_);
-  ranges_[address_of(fresh)] = {address_of(fresh), bytes, device};
+  ranges_[address_of(fresh)] = {address_of(fresh), bytes, device, false, false, managed};
   ++generation_;
   lock.unlock();
   if (kObserve)
@@ -95,7 +95,7 @@ cudaError_t Memory::pin(void* pointer, size_t bytes) {
     const Range& last = std::prev(after)->second;
     if (last.begin + last.bytes > begin) return cudaErrorHostMemoryAlreadyRegistered;
   }
-  ranges_[begin] = {begin, bytes, kHost, true};
+  ranges_[begin] = {begin, bytes, kHost, true, false, false};
   ++generation_;
   return cudaSuccess;
 }
@@ -103,10 +103,17 @@ cudaError_t Memory::pin(void* pointer, size_t bytes) {
 cudaError_t Memory::unpin(void* pointer) {
   std::unique_lock lock(mutex_);
   const auto found = ranges_.find(address_of(pointer));
-  if (found == ranges_.end() || !found->second.registered) return cudaErrorHostMemoryNotRegistered;
+  if (found == ranges_.end() || !found->second.registered || found->second.device != kHost)
+    return cudaErrorHostMemoryNotRegistered;
   ranges_.erase(found);
   ++generation_;
   return cudaSuccess;
+}
+
+void Memory::add_variable(int device, void* pointer, size_t bytes, bool constant) {
+  std::unique_lock lock(mutex_);
+  ranges_[address_of(pointer)] = {address_of(pointer), bytes, device, true, constant, false};
+  ++generation_;
 }
 
 void Memory::release_all_of(int device) {
@@ -117,7 +124,7 @@ void Memory::release_all_of(int device) {
       ++range;
       continue;
     }
-    freed.push_back(reinterpret_cast<void*>(range->first));
+    if (!range->second.registered) freed.push_back(reinterpret_cast<void*>(range->first));
     range = ranges_.erase(range);
   }
   const auto index = static_cast<size_t>(device);

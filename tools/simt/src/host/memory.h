@@ -21,13 +21,15 @@ class Memory {
     uintptr_t begin = 0;
     size_t bytes = 0;
     int device = kHost;
-    bool registered = false;  // the program's own memory, pinned by cudaHostRegister()
+    bool registered = false;  // not allocated here: pinned by cudaHostRegister(), or a variable
+    bool constant = false;    // kernels may only read it
+    bool managed = false;     // every device and the host may access it
   };
 
   Memory(int devices, size_t limit);
 
   // Fills new memory with 0xFF bytes, or with 0 (set_zeroed_memory()). Zero bytes give a null pointer.
-  cudaError_t allocate(int device, size_t bytes, void** pointer);
+  cudaError_t allocate(int device, size_t bytes, void** pointer, bool managed = false);
   // Frees memory of this kind from allocate(); null is allowed.
   cudaError_t release(void* pointer, bool host);
   void release_all_of(int device);
@@ -37,6 +39,8 @@ class Memory {
   // Pins memory of the program, and ends that.
   cudaError_t pin(void* pointer, size_t bytes);
   cudaError_t unpin(void* pointer);
+  // Makes a variable of device code known, until release_all_of(device).
+  void add_variable(int device, void* pointer, size_t bytes, bool constant);
 
   // The allocation that contains `address`, or that ends there; or the registered memory that contains it.
   std::optional<Range> find(const void* address) const;

@@ -1,5 +1,6 @@
 #include "properties.h"
 
+#include "device_half.h"
 #include "gpu_limits.h"
 
 #include <climits>
@@ -15,7 +16,7 @@ cudaDeviceProp properties_of(const Runtime& runtime, int device) {
   cudaDeviceProp p = {};
   const GpuProperties& gpu = limits(device);
   const std::string name = *gpu.title ? std::string(" (limits of ") + gpu.title + ")" : "";
-  std::snprintf(p.name, sizeof(p.name), "CPU executor%s", name.c_str());
+  std::snprintf(p.name, sizeof(p.name), "%s%s", kDeviceName, name.c_str());
   p.uuid.bytes[15] = static_cast<char>(device);
   p.totalGlobalMem = runtime.memory.limit(device);
   p.sharedMemPerBlock = kSharedPerBlock;
@@ -46,6 +47,7 @@ cudaDeviceProp properties_of(const Runtime& runtime, int device) {
   p.pciDeviceID = device;
   p.asyncEngineCount = 1;
   p.clusterLaunch = p.major >= 9;
+  p.cooperativeLaunch = kCooperativeLaunches;
   p.unifiedAddressing = 1;
   p.memoryBusWidth = 64;
   p.l2CacheSize = 1 << 20;

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <thread>
 
-#include "../device/amx.h"
 #include "../observe/observer.h"
+#include "device_half.h"
 #include "runtime.h"
 
 namespace simt {

@@ -1,0 +1,47 @@
+// Memory in rows, and managed memory.
+#include <cuda_runtime_api.h>
+
+#include <cstring>
+
+#include "runtime.h"
+
+using namespace simt;
+
+cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned int flags) {
+  return api([&](Runtime& runtime) {
+    require(pointer && bytes > 0, cudaErrorInvalidValue);
+    require(flags == cudaMemAttachGlobal || flags == cudaMemAttachHost, cudaErrorInvalidValue);
+    return runtime.memory.allocate(host_thread().device, bytes, pointer, true);
+  });
+}
+
+cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
+  constexpr size_t kPitch = 512;
+  if (!pointer || !pitch) return api([](Runtime&) { return cudaErrorInvalidValue; });
+  *pitch = (width + kPitch - 1) / kPitch * kPitch;
+  return cudaMalloc(pointer, *pitch * height);
+}
+
+cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream) {
+  return api([&](Runtime& runtime) {
+    if (width == 0 || height == 0) return cudaSuccess;
+    require(width <= pitch, cudaErrorInvalidPitchValue);
+    const auto range = runtime.memory.find(to);
+    const size_t bytes = pitch * (height - 1) + width;
+    const auto begin = reinterpret_cast<uintptr_t>(to);
+    require(range && begin + bytes <= range->begin + range->bytes, cudaErrorInvalidValue);
+    auto operation = std::make_shared<Operation>();
+    operation->transfer = {"a fill", to, nullptr, pitch, 0, width, height};
+    operation->run = [=](uint64_t) {
+      for (size_t row = 0; row < height; ++row)
+        std::memset(static_cast<char*>(to) + row * pitch, value, width);
+      return Fault{};
+    };
+    return runtime.submit(stream, std::move(operation), "cudaMemset2DAsync");
+  });
+}
+
+cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
+  return cudaMemset2DAsync(to, pitch, value, width, height, nullptr);
+}

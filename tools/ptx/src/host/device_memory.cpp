@@ -1,0 +1,57 @@
+#include "device_memory.h"
+
+#include <deque>
+#include <mutex>
+
+#include "runtime.h"
+
+namespace ptx {
+namespace {
+
+class DeviceMemory final : public MemoryMap {
+ public:
+  explicit DeviceMemory(int device) : device_(device) {}
+
+  bool find(uint64_t address, uint64_t* begin, uint64_t* end, bool* writable,
+            std::string* problem) const override {
+    const simt::Memory& memory = simt::Runtime::get().memory;
+    const auto range = memory.find(reinterpret_cast<const void*>(address));
+    if (!range) {
+      *problem =
+          "which is neither device memory nor pinned host memory (pageable host memory, or freed already?)";
+      return false;
+    }
+    if (address == range->begin + range->bytes) {
+      *problem = "which is the end of an allocation of " + std::to_string(range->bytes) + " bytes";
+      return false;
+    }
+    const int owner = range->device;
+    if (owner != simt::Memory::kHost && owner != device_ && !range->managed &&
+        !memory.peer_enabled(device_, owner)) {
+      const std::string us = std::to_string(device_), them = std::to_string(owner);
+      *problem = "which is memory of device " + them + ", which device " + us +
+                 " may not touch; call cudaSetDevice(" + us + ") and cudaDeviceEnablePeerAccess(" + them +
+                 ", 0) first";
+      return false;
+    }
+    *begin = range->begin;
+    *end = range->begin + range->bytes;
+    *writable = !range->constant;
+    return true;
+  }
+
+ private:
+  const int device_;
+};
+
+}  // namespace
+
+const MemoryMap& memory_of(int device) {
+  static std::mutex mutex;
+  static auto& maps = *new std::deque<DeviceMemory>;
+  const std::lock_guard lock(mutex);
+  while (maps.size() <= static_cast<size_t>(device)) maps.emplace_back(static_cast<int>(maps.size()));
+  return maps[static_cast<size_t>(device)];
+}
+
+}  // namespace ptx

@@ -1,0 +1,124 @@
+#include "program.h"
+
+#include <cstdio>
+
+#include "gpu_limits.h"
+#include "runtime.h"
+
+namespace ptx {
+namespace {
+
+// Calls `work`. A Fault becomes the error of the CUDA function that is being called.
+template <class Work>
+auto told(const std::string& what, const Work& work) {
+  try {
+    return work();
+  } catch (const Fault& fault) {
+    std::fprintf(stderr, "ptx: %s: %s\n", what.c_str(), fault.text.c_str());
+    throw simt::Failure{static_cast<cudaError_t>(fault.error)};
+  }
+}
+
+}  // namespace
+
+// Never destroyed: host code unregisters its units when the process ends.
+Program& Program::get() {
+  static Program& program = *new Program;
+  return program;
+}
+
+Unit* Program::add_unit(const void* fat_binary) {
+  const std::lock_guard lock(mutex_);
+  units_.push_back(std::make_unique<Unit>(fat_binary));
+  return units_.back().get();
+}
+
+// The modules stay: launches that have not ended may need them.
+void Program::remove_unit(Unit* unit) {
+  const std::lock_guard lock(mutex_);
+  const auto of_unit = [&](const auto& entry) { return entry.second.unit == unit; };
+  std::erase_if(kernels_, of_unit);
+  std::erase_if(variables_, of_unit);
+}
+
+void Program::add_kernel(Unit* unit, const void* host, std::string name) {
+  const std::lock_guard lock(mutex_);
+  kernels_[host] = {unit, std::move(name)};
+}
+
+void Program::add_variable(Unit* unit, const void* host, std::string name) {
+  const std::lock_guard lock(mutex_);
+  unit->has_variables = true;
+  variables_[host] = {unit, std::move(name)};
+}
+
+void Program::add_managed(Unit* unit, void** pointer, std::string name) {
+  const std::lock_guard lock(mutex_);
+  unit->managed.emplace_back(pointer, std::move(name));
+}
+
+void Program::place_managed(Unit* unit) {
+  const std::lock_guard lock(mutex_);
+  if (unit->managed.empty()) return;
+  told("the managed variables of the program", [&] {
+    const std::vector<Variable> known = variables(*load(*unit, 0).module);
+    for (const auto& [pointer, name] : unit->managed)
+      for (const Variable& variable : known)
+        if (variable.name == name) *pointer = variable.data;
+  });
+}
+
+const char* Program::kernel_name(const void* host) {
+  const std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(host);
+  return found == kernels_.end() ? nullptr : found->second.name.c_str();
+}
+
+Unit::Loaded& Program::load(Unit& unit, int device) {
+  const simt::GpuProperties& gpu = simt::limits(device);
+  const bool shared = !unit.has_variables || !unit.managed.empty();
+  Unit::Loaded& loaded = unit.loaded[{10 * gpu.major + gpu.minor, shared ? -1 : device}];
+  if (loaded.module) return loaded;
+  FatBinary::Code code = unit.code.code_for(gpu.major, gpu.minor);
+  loaded.architecture = code.architecture;
+  loaded.module = ptx::load(std::move(code.text));
+  // What several devices share are constants that the compiler made, such as the texts of printf().
+  const int owner = shared ? simt::Memory::kHost : device;
+  for (const Variable& variable : variables(*loaded.module))
+    if (variable.bytes > 0)
+      simt::Runtime::get().memory.add_variable(owner, variable.data, variable.bytes, variable.constant);
+  return loaded;
+}
+
+KernelCode Program::kernel(const void* host, int device) {
+  const std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(host);
+  simt::require(found != kernels_.end(), cudaErrorInvalidDeviceFunction);
+  const Named& named = found->second;
+  return told(named.name, [&] {
+    const Unit::Loaded& loaded = load(*named.unit, device);
+    const Kernel* const kernel = find_kernel(*loaded.module, named.name);
+    simt::require(kernel, cudaErrorInvalidDeviceFunction);
+    return KernelCode{loaded.module, kernel, loaded.architecture};
+  });
+}
+
+Variable Program::variable(const void* host, int device) {
+  const std::lock_guard lock(mutex_);
+  const auto found = variables_.find(host);
+  simt::require(found != variables_.end(), cudaErrorInvalidSymbol);
+  const Named& named = found->second;
+  return told(named.name, [&] {
+    for (Variable& variable : variables(*load(*named.unit, device).module))
+      if (variable.name == named.name) return std::move(variable);
+    throw simt::Failure{cudaErrorInvalidSymbol};
+  });
+}
+
+void Program::forget_variables(int device) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& unit : units_)
+    std::erase_if(unit->loaded, [&](const auto& entry) { return entry.first.second == device; });
+}
+
+}  // namespace ptx
