@@ -61,7 +61,6 @@ if(RONDO_CUDA)
   include(${PROJECT_SOURCE_DIR}/tools/simt/model.cmake)
   if(RONDO_PTX)
     set(CMAKE_CUDA_RUNTIME_LIBRARY None)
-    add_subdirectory(${PROJECT_SOURCE_DIR}/tools/ptx)
     target_link_libraries(rondo_options INTERFACE ptx_runtime Threads::Threads)
   else()
     target_link_libraries(rondo_options INTERFACE CUDA::cudart_static Threads::Threads)
@@ -75,6 +74,9 @@ else()
 endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/warnings.cmake)
+if(RONDO_PTX)
+  add_subdirectory(${PROJECT_SOURCE_DIR}/tools/ptx)
+endif()
 
 # rondo_together(TARGET NAME FILE...): adds .cu files that are compiled together, as NAME_together.cu: reading
 # the headers takes nvcc half of the time of a small one. With RONDO_UNITY_KERNELS=OFF each is compiled alone,

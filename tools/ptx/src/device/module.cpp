@@ -21,6 +21,7 @@ bool parse_declaration(std::string_view text, Declaration* declaration) {
     if (text[0] == '.') {
       const std::string_view word = first_word(text);
       text.remove_prefix(word.size());
+      if (word == ".attribute") text.remove_prefix(std::min(text.find(')'), text.size() - 1) + 1);
       if (word == ".align") take_number(text, &declaration->alignment);
       if (word == ".v2") count *= 2;
       if (word == ".v4") count *= 4;

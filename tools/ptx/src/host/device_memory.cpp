@@ -17,21 +17,19 @@ class DeviceMemory final : public MemoryMap {
     const simt::Memory& memory = simt::Runtime::get().memory;
     const auto range = memory.find(reinterpret_cast<const void*>(address));
     if (!range) {
-      *problem =
-          "which is neither device memory nor pinned host memory (pageable host memory, or freed already?)";
+      *problem = "neither device memory nor pinned host memory (pageable host memory, or freed already?)";
       return false;
     }
     if (address == range->begin + range->bytes) {
-      *problem = "which is the end of an allocation of " + std::to_string(range->bytes) + " bytes";
+      *problem = "the end of an allocation of " + std::to_string(range->bytes) + " bytes";
       return false;
     }
     const int owner = range->device;
     if (owner != simt::Memory::kHost && owner != device_ && !range->managed &&
         !memory.peer_enabled(device_, owner)) {
       const std::string us = std::to_string(device_), them = std::to_string(owner);
-      *problem = "which is memory of device " + them + ", which device " + us +
-                 " may not touch; call cudaSetDevice(" + us + ") and cudaDeviceEnablePeerAccess(" + them +
-                 ", 0) first";
+      *problem = "memory of device " + them + ", which device " + us + " may not touch; call cudaSetDevice(" +
+                 us + ") and cudaDeviceEnablePeerAccess(" + them + ", 0) first";
       return false;
     }
     *begin = range->begin;

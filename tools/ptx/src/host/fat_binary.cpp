@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "../device/interpreter.h"
 #include "decompress.h"
@@ -54,11 +55,14 @@ bool runs(int architecture, char suffix, int device) {
   return architecture <= device && (suffix == 0 || architecture / 10 == device / 10);
 }
 
-std::string list(const std::vector<int>& architectures) {
+std::string name_of(int architecture, char suffix = 0) {
+  const std::string name = std::to_string(architecture / 10) + "." + std::to_string(architecture % 10);
+  return suffix ? name + suffix : name;
+}
+
+std::string list(const std::set<std::string>& names) {
   std::string text;
-  for (const int architecture : architectures)
-    text += (text.empty() ? "" : ", ") + std::to_string(architecture / 10) + "." +
-            std::to_string(architecture % 10);
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 
@@ -77,11 +81,18 @@ FatBinary::FatBinary(const void* data) {
       ptx_.push_back({architecture, entry.flags, at + entry.header_bytes,
                       compressed ? entry.compressed_bytes : entry.bytes, compressed ? entry.text_bytes : 0});
     else
-      machine_code_.push_back(architecture);
+      machine_code_.insert(name_of(architecture));
     at += entry.header_bytes + entry.bytes;
   }
   std::stable_sort(ptx_.begin(), ptx_.end(),
                    [](const Entry& a, const Entry& b) { return a.architecture > b.architecture; });
+}
+
+std::string FatBinary::text_of(const Entry& entry) {
+  std::string text = entry.text_bytes ? decompressed(entry.flags, entry.data, entry.bytes, entry.text_bytes)
+                                      : std::string(reinterpret_cast<const char*>(entry.data), entry.bytes);
+  text.resize(text.find_last_not_of('\0') + 1);
+  return text;
 }
 
 FatBinary::Code FatBinary::code_for(int major, int minor) const {
@@ -91,9 +102,7 @@ FatBinary::Code FatBinary::code_for(int major, int minor) const {
   for (const Entry& entry : ptx_) {
     if (entry.architecture > device) continue;
     if (entry.architecture < best.architecture) break;
-    std::string text = entry.text_bytes ? decompressed(entry.flags, entry.data, entry.bytes, entry.text_bytes)
-                                        : std::string(reinterpret_cast<const char*>(entry.data), entry.bytes);
-    text.resize(text.find_last_not_of('\0') + 1);
+    std::string text = text_of(entry);
     const char suffix = suffix_of(text);
     if (!runs(entry.architecture, suffix, device)) continue;
     if (!best.text.empty() && best_suffix == 'a') continue;
@@ -101,10 +110,11 @@ FatBinary::Code FatBinary::code_for(int major, int minor) const {
     best_suffix = suffix;
   }
   if (!best.text.empty()) return best;
-  std::vector<int> architectures;
-  for (const Entry& entry : ptx_) architectures.push_back(entry.architecture);
+  std::set<std::string> architectures;
+  for (const Entry& entry : ptx_)
+    architectures.insert(name_of(entry.architecture, suffix_of(text_of(entry))));
   constexpr int kNoKernelImage = 209;  // cudaErrorNoKernelImageForDevice
-  const std::string wanted = "a device of compute capability " + list({device});
+  const std::string wanted = "a device of compute capability " + name_of(device);
   if (ptx_.empty())
     throw Fault{kNoKernelImage, "the program has machine code" +
                                     (machine_code_.empty() ? "" : " (" + list(machine_code_) + ")") +

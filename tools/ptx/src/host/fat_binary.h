@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,9 @@ class FatBinary {
     size_t bytes = 0;       // as stored
     size_t text_bytes = 0;  // uncompressed; 0: it is not compressed
   };
-  std::vector<Entry> ptx_;         // the newest architecture first
-  std::vector<int> machine_code_;  // architectures of SASS, which nothing here runs
+  std::vector<Entry> ptx_;              // the newest architecture first
+  std::set<std::string> machine_code_;  // architectures of SASS, which nothing here runs
+  static std::string text_of(const Entry& entry);
 };
 
 }  // namespace ptx

@@ -8,8 +8,9 @@
 #include "device_half.h"
 #include "device_memory.h"
 #include "gpu_limits.h"
-#include "late.h"
+#include "pieces.h"
 #include "runtime.h"
+#include "settings.h"
 
 namespace ptx {
 namespace {
@@ -36,10 +37,14 @@ Launch launch_of(const simt::Kernel& kernel) {
   launch.print = print;
   launch.multiprocessors = static_cast<uint32_t>(
       gpu.multiprocessors ? gpu.multiprocessors : simt::Runtime::get().scheduler.workers());
-  launch.architecture = static_cast<uint32_t>(10 * gpu.major + gpu.minor);
   launch.sequence = static_cast<uint32_t>(kernel.sequence);
   launch.seed = simt::settings().seed;
   launch.late = lateness();
+  launch.tensor_sums = settings().tensor_sums;
+  launch.tensor_ties = settings().tensor_ties;
+  launch.checks = settings().checks;
+  launch.another_cluster = simt::another_piece;
+  launch.count = !settings().report.empty();
   return launch;
 }
 
@@ -49,7 +54,7 @@ simt::Fault answer(const simt::Kernel& kernel, const Work& work) {
     work(launch_of(kernel));
     return {};
   } catch (const Fault& fault) {
-    return {static_cast<cudaError_t>(fault.error), "kernel " + kernel.name + ": " + fault.text};
+    return {static_cast<cudaError_t>(fault.error), fault.text};
   }
 }
 

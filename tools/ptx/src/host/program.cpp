@@ -1,9 +1,15 @@
 #include "program.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
+#include <sstream>
 
 #include "gpu_limits.h"
 #include "runtime.h"
+#include "settings.h"
 
 namespace ptx {
 namespace {
@@ -17,6 +23,19 @@ auto told(const std::string& what, const Work& work) {
     std::fprintf(stderr, "ptx: %s: %s\n", what.c_str(), fault.text.c_str());
     throw simt::Failure{static_cast<cudaError_t>(fault.error)};
   }
+}
+
+// Appends to the file of PTX_REPORT, before host code unregisters its units. Returns whether there is one.
+bool report_at_exit() {
+  if (settings().report.empty()) return false;
+  std::atexit([] {
+    const std::string text = Program::get().report();
+    const int file = open(settings().report.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0 || write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+      std::fprintf(stderr, "ptx: PTX_REPORT=%s can't be written\n", settings().report.c_str());
+    if (file >= 0) close(file);
+  });
+  return true;
 }
 
 }  // namespace
@@ -82,6 +101,8 @@ Unit::Loaded& Program::load(Unit& unit, int device) {
   FatBinary::Code code = unit.code.code_for(gpu.major, gpu.minor);
   loaded.architecture = code.architecture;
   loaded.module = ptx::load(std::move(code.text));
+  static const bool reported = report_at_exit();
+  static_cast<void>(reported);
   // What several devices share are constants that the compiler made, such as the texts of printf().
   const int owner = shared ? simt::Memory::kHost : device;
   for (const Variable& variable : variables(*loaded.module))
@@ -113,6 +134,21 @@ Variable Program::variable(const void* host, int device) {
       if (variable.name == named.name) return std::move(variable);
     throw simt::Failure{cudaErrorInvalidSymbol};
   });
+}
+
+std::string Program::report() {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  for (const auto& unit : units_) {
+    for (const auto& [key, loaded] : unit->loaded) {
+      const std::string architecture = std::to_string(loaded.architecture) + " ";
+      for (const auto& [host, named] : kernels_)
+        if (named.unit == unit.get()) text += architecture + "R " + named.name + "\n";
+      std::istringstream lines(ptx::report(*loaded.module));
+      for (std::string line; std::getline(lines, line);) text += architecture + line + "\n";
+    }
+  }
+  return text;
 }
 
 void Program::forget_variables(int device) {

@@ -58,6 +58,9 @@ class Program {
   KernelCode kernel(const void* host, int device);
   Variable variable(const void* host, int device);
   void forget_variables(int device);
+  // For PTX_REPORT: a line "ARCHITECTURE R NAME" for each kernel that the program has, and the lines of
+  // ptx::report() for the modules that were loaded.
+  std::string report();
 
  private:
   struct Named {

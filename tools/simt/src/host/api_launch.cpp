@@ -8,6 +8,7 @@
 #include "device_half.h"
 #include "gpu_limits.h"
 #include "kernel_name.h"
+#include "pieces.h"
 #include "properties.h"
 #include "runtime.h"
 
@@ -33,6 +34,7 @@ struct KernelLaunch {
       checked_at.store(generation, std::memory_order_relaxed);
     }
     if (!stand_ins) return run_part(cluster);
+    const RunningPieces no_others(nullptr);  // stand-ins count the pieces
     const StandIns::Use use(*stand_ins);
     return run_part(cluster);
   }

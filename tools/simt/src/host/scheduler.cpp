@@ -7,6 +7,7 @@
 #include <string>
 
 #include "../observe/observer.h"
+#include "pieces.h"
 #include "text.h"
 
 namespace simt {
@@ -247,7 +248,8 @@ void Scheduler::call_host_functions() {
     const TaskPtr task = host_functions_.front();
     lock.unlock();
     hooks_.before_host_function(*task);
-    run_range(*task->operation, 0, 1);
+    OrderedPieces piece({0});
+    run_all(*task->operation, piece);
     lock.lock();
     host_functions_.pop_front();
     finish(task);
@@ -262,11 +264,8 @@ void Scheduler::run_pieces(Task& task) {
   // Large enough that the shared counter is no bottleneck, small enough that the workers finish together.
   const uint64_t chunk =
       std::clamp<uint64_t>(operation.pieces / (static_cast<uint64_t>(workers_) * 16), 1, 64);
-  for (;;) {
-    const uint64_t begin = task.next_piece.fetch_add(chunk, std::memory_order_relaxed);
-    const uint64_t end = std::min(operation.pieces, begin + chunk);
-    if (begin >= end || !run_range(operation, begin, end)) break;
-  }
+  SharedPieces pieces(task.next_piece, operation.pieces, chunk);
+  run_all(operation, pieces);
   if (operation.leave) operation.leave();
 }
 
@@ -281,16 +280,16 @@ Fault Scheduler::run_piece(const Operation& operation, uint64_t piece) {
   }
 }
 
-// Returns false if the device has failed, or fails by this call.
-bool Scheduler::run_range(const Operation& operation, uint64_t begin, uint64_t end) {
-  if (hooks_.skip(operation.device)) return false;
-  for (uint64_t piece = begin; piece < end; ++piece) {
-    const Fault fault = run_piece(operation, piece);
+// Until the device has failed.
+void Scheduler::run_all(const Operation& operation, Pieces& pieces) {
+  const RunningPieces running(&pieces);
+  while (const std::optional<uint64_t> piece = pieces.next()) {
+    if (hooks_.skip(operation.device)) return;
+    const Fault fault = run_piece(operation, *piece);
     if (fault.error == cudaSuccess) continue;
     hooks_.report(operation, fault);
-    return false;
+    return;
   }
-  return true;
 }
 
 // The first worker that leaves has seen the last piece taken, so no more workers are needed. The last worker
@@ -320,8 +319,8 @@ bool Scheduler::run_one_drawn(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   {
     const RunningOperation running(task->issued.get());
-    for (const uint64_t piece : order)
-      if (!run_range(operation, piece, piece + 1)) break;
+    OrderedPieces pieces(std::move(order));
+    run_all(operation, pieces);
     if (operation.leave) operation.leave();
   }
   lock.lock();

@@ -22,6 +22,8 @@
 
 namespace simt {
 
+class Pieces;
+
 // Reports once on stderr that a host thread has been blocked for long in a wait that its program did not
 // request.
 class LongWait {
@@ -89,7 +91,7 @@ class Scheduler {
   void sleep(std::unique_lock<std::mutex>& lock, LongWait* notice);
   void run_pieces(Task& task);
   static Fault run_piece(const Operation& operation, uint64_t piece);
-  bool run_range(const Operation& operation, uint64_t begin, uint64_t end);
+  void run_all(const Operation& operation, Pieces& pieces);
   void leave(const TaskPtr& task);
   void finish(const TaskPtr& task);
   void make_ready(const TaskPtr& task);

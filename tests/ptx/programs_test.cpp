@@ -1,0 +1,126 @@
+// Programs that nvcc -cudart shared built, run by tools/ptx/run: a textbook program as it is, and programs with
+// a mistake, whose message names the line.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+namespace {
+
+struct Result {
+  std::string text;  // stdout and stderr
+  int status = -1;
+};
+
+Result run(const std::string& command) {
+  Result result;
+  FILE* const pipe = popen((command + " 2>&1").c_str(), "r");
+  if (!pipe) return result;
+  std::array<char, 4096> part;
+  for (size_t bytes; (bytes = std::fread(part.data(), 1, part.size(), pipe)) > 0;)
+    result.text.append(part.data(), bytes);
+  result.status = pclose(pipe);
+  return result;
+}
+
+std::string program(const std::string& name) {
+  return "PTX_LIBRARY=" PTX_LIBRARY " " PTX_RUN " " PTX_PROGRAMS "/" + name;
+}
+
+constexpr const char* kTextbook =
+    "all 3 blocks: 2500.0\n"
+    "weighted sum 2500.0, time measured: yes\n"
+    "sums of 8: 28, 2012\n"
+    "rotated: 132\n"
+    "scan: 32640\n"
+    "sorted: 255, 0\n"
+    "managed: 42\n";
+
+TEST(PtxPrograms, ATextbookProgramRunsUnchanged) {
+  const Result result = run(program("textbook"));
+  EXPECT_EQ(result.text, kTextbook);
+  EXPECT_EQ(result.status, 0);
+}
+
+TEST(PtxPrograms, ATextbookProgramRunsInDrawnOrders) {
+  for (const char* seed : {"1", "2", "3"}) {
+    const Result result = run("SIMT_SEED=" + std::string(seed) + " " + program("textbook"));
+    EXPECT_EQ(result.text, kTextbook) << "seed " << seed;
+  }
+}
+
+// nvcc --compress-mode: the text itself, LZ4, and two levels of Zstandard.
+TEST(PtxPrograms, PtxIsFoundHoweverItIsCompressed) {
+  for (const char* mode : {"none", "speed", "balance", "size"}) {
+    const Result result = run(program("sum_" + std::string(mode)));
+    EXPECT_EQ(result.text, "500, no error\n") << mode;
+  }
+}
+
+TEST(PtxPrograms, PtxOfANewerArchitectureIsRefused) {
+  const Result result = run("SIMT_GPU=a100 " + program("sum_none"));
+  EXPECT_NE(result.text.find("the program's PTX (9.0a) does not run on a device of compute capability 8.0"),
+            std::string::npos)
+      << result.text;
+}
+
+TEST(PtxPrograms, MachineCodeAloneIsRefused) {
+  const Result result = run(program("sum_sass"));
+  EXPECT_NE(result.text.find("the program has machine code (9.0) and no PTX"), std::string::npos)
+      << result.text;
+}
+
+TEST(PtxPrograms, AnUnknownSettingIsRefused) {
+  const Result result = run("PTX_LATE=copies,never " + program("sum_none"));
+  EXPECT_NE(result.text.find("PTX_LATE=copies,never: 'never' is not one of: copies, bulk, products, none"),
+            std::string::npos)
+      << result.text;
+}
+
+// The number of the line that ends with "// mistake: NAME".
+int line_of(const std::string& mistake) {
+  std::ifstream source(PTX_SOURCE);
+  std::string line;
+  for (int number = 1; std::getline(source, line); ++number)
+    if (line.ends_with("// mistake: " + mistake)) return number;
+  return 0;
+}
+
+struct Mistake {
+  const char* name;
+  const char* error;
+  const char* message;
+};
+
+class PtxMistakes : public testing::TestWithParam<Mistake> {};
+
+TEST_P(PtxMistakes, TheMessageNamesTheLine) {
+  const Mistake& mistake = GetParam();
+  const Result result = run(program("wrong ") + mistake.name);
+  EXPECT_NE(result.text.find(mistake.message), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find(std::string(mistake.error) + "\n"), std::string::npos) << result.text;
+  const std::string place = "wrong.cu:" + std::to_string(line_of(mistake.name));
+  if (mistake.error == std::string("cudaSuccess")) return;
+  EXPECT_NE(result.text.find(place), std::string::npos) << place << "\n" << result.text;
+}
+
+constexpr Mistake kMistakes[] = {
+    {"none", "cudaSuccess", ""},
+    {"out_of_bounds", "cudaErrorIllegalAddress", "the end of an allocation of 256 bytes"},
+    {"misaligned", "cudaErrorMisalignedAddress", "misaligned store of 8 bytes"},
+    {"freed", "cudaErrorIllegalAddress", "neither device memory nor pinned host memory"},
+    {"host_pointer", "cudaErrorIllegalAddress", "neither device memory nor pinned host memory"},
+    {"other_device", "cudaErrorIllegalAddress", "memory of device 0, which device 1 may not touch"},
+    {"shared_end", "cudaErrorIllegalAddress", "the block has 256 bytes"},
+    {"missing_lanes", "cudaErrorLaunchFailure", "lane 16, which does not take part"},
+    {"half_a_barrier", "cudaErrorLaunchFailure", "deadlock"},
+    {"unwritten", "cudaErrorLaunchFailure", "unwritten"},
+    {"no_assertion", "cudaErrorAssert", "x[threadIdx.x] == 1"},
+    {"trap", "cudaErrorLaunchFailure", "trap"},
+};
+INSTANTIATE_TEST_SUITE_P(, PtxMistakes, testing::ValuesIn(kMistakes),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace

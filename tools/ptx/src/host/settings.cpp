@@ -1,0 +1,84 @@
+#include "settings.h"
+
+#include <simt/settings.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace ptx {
+namespace {
+
+struct Word {
+  std::string_view word;
+  std::function<void()> apply;
+};
+
+// Applies the words of a variable: a list with commas, of these.
+bool read_words(const char* name, std::span<const Word> words) {
+  const char* const text = std::getenv(name);
+  if (!text || !*text) return false;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t comma = rest.find(',');
+    const std::string_view word = rest.substr(0, comma);
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    bool known = false;
+    std::string all;
+    for (const Word& one : words) {
+      all += (all.empty() ? "" : ", ") + std::string(one.word);
+      if (one.word != word) continue;
+      one.apply();
+      known = true;
+    }
+    if (known) continue;
+    std::fprintf(stderr, "ptx: %s=%s: '%.*s' is not one of: %s\n", name, text, static_cast<int>(word.size()),
+                 word.data(), all.c_str());
+    std::fflush(nullptr);
+    std::_Exit(2);
+  }
+  return true;
+}
+
+Settings from_environment() {
+  Settings s;
+  const Word sums[] = {{"nearest", [&] { s.tensor_sums = TensorSums::nearest; }},
+                       {"truncated", [&] { s.tensor_sums = TensorSums::truncated; }}};
+  const Word ties[] = {{"even", [&] { s.tensor_ties = TensorTies::even; }},
+                       {"away", [&] { s.tensor_ties = TensorTies::away; }}};
+  const Word allowed[] = {{"unwritten", [&] { s.checks.unwritten = false; }},
+                          {"exited_blocks", [&] { s.checks.exited_blocks = false; }}};
+  read_words("PTX_TENSOR_SUMS", sums);
+  read_words("PTX_TENSOR_TIES", ties);
+  read_words("PTX_ALLOW", allowed);
+  if (const char* const file = std::getenv("PTX_REPORT")) s.report = file;
+  return s;
+}
+
+std::optional<Lateness> late_from_environment() {
+  Lateness late;
+  const Word kinds[] = {{"copies", [&] { late.copies = true; }},
+                        {"bulk", [&] { late.bulk = true; }},
+                        {"products", [&] { late.products = true; }},
+                        {"none", [] {}}};
+  return read_words("PTX_LATE", kinds) ? std::optional(late) : std::nullopt;
+}
+
+}  // namespace
+
+const Settings& settings() {
+  static const Settings read = from_environment();
+  return read;
+}
+
+Lateness lateness() {
+  static const std::optional<Lateness> given = late_from_environment();
+  const bool all = simt::settings().late_copies;
+  Lateness late = given.value_or(Lateness{all, all, all, false});
+  late.drawn = simt::settings().seed.has_value();
+  return late;
+}
+
+}  // namespace ptx
