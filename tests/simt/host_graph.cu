@@ -201,7 +201,7 @@ TEST_F(HostGraph, ReplayingFreedMemoryIsAFault) {
   testing::internal::CaptureStderr();
   CUDA_OK(cudaGraphLaunch(exec, stream_));
   EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorIllegalAddress);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("argument 1"), std::string::npos);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find(argument("argument 1")), std::string::npos);
   CUDA_OK(cudaDeviceReset());
 }
 

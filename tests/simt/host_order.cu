@@ -13,7 +13,13 @@ __global__ void exchange(int* out, int value) { atomicExch(out, value); }
 __global__ void copy_value(int* out, const int* in) { *out = *in; }
 __global__ void times_ten_plus(int* out, int digit) { *out = *out * 10 + digit; }
 
-__global__ void take_five_milliseconds() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
+__global__ void take_five_milliseconds() {
+#ifdef __CUDACC__
+  for (int i = 0; i < 5; ++i) __nanosleep(1'000'000);
+#else
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+#endif
+}
 
 // The kernels are loaded in advance: a first launch would wait for the work that a test holds up.
 class HostOrder : public HostTest {

@@ -48,7 +48,7 @@ TEST_F(HostPeer, AccessMustBeEnabled) {
   const auto config = shape(1, 1);
   CUDA_OK(cudaLaunchKernelEx(&config, add_from, p_[0], p_[1]));
   const std::string message = fault();
-  EXPECT_NE(message.find("argument 2"), std::string::npos) << message;
+  EXPECT_NE(message.find(argument("argument 2")), std::string::npos) << message;
   EXPECT_NE(message.find("add_from"), std::string::npos) << message;
   EXPECT_NE(message.find("memory of device 1"), std::string::npos) << message;
   EXPECT_NE(message.find("cudaDeviceEnablePeerAccess(1, 0)"), std::string::npos) << message;
@@ -73,7 +73,7 @@ TEST_F(HostPeer, PointersInViewsAreChecked) {
   const auto config = shape(1, 1);
   CUDA_OK(cudaLaunchKernelEx(&config, read_view, p_[0], View{1, p_[1]}));
   const std::string message = fault();
-  EXPECT_NE(message.find("argument 2 (byte 8 of a struct)"), std::string::npos) << message;
+  EXPECT_NE(message.find(argument("argument 2 (byte 8 of a struct)")), std::string::npos) << message;
 }
 
 // Whatever locale the program has set: rondo/tests/support/marked_locale.h.

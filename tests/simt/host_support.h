@@ -28,6 +28,16 @@
 
 namespace simt_test {
 
+// These tests run on the executor and, built by nvcc, on the interpreter of PTX (tests/ptx). The executor checks
+// the pointers among the arguments of a kernel, the interpreter each access.
+#ifdef PTX_HOST_TEST
+inline constexpr bool kInterpreted = true;
+#else
+inline constexpr bool kInterpreted = false;
+#endif
+// What a message about a bad pointer says: which argument it is, or what the kernel does.
+inline const char* argument(const char* text) { return kInterpreted ? " of 4 bytes at 0x" : text; }
+
 inline cudaLaunchConfig_t shape(unsigned grid, unsigned block, cudaStream_t stream = nullptr,
                                 size_t shared = 0) {
   cudaLaunchConfig_t config = {};

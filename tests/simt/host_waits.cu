@@ -12,7 +12,7 @@ namespace {
 
 __global__ void nothing() {}
 __global__ void other() {}
-__global__ void set(int* flag) { __atomic_store_n(flag, 1, __ATOMIC_RELEASE); }
+__global__ void set(int* flag) { atomicExch(flag, 1); }
 __global__ void store(int* out, int value) { *out = value; }
 __global__ void add_one(int* out) { ++*out; }
 

@@ -121,6 +121,7 @@ MBarrier& find_mbarrier(const Warp& warp, uint32_t address) {
 
 void arrive(const Warp& warp, uint32_t address, uint32_t count) {
   MBarrier& barrier = find_mbarrier(warp, address);
+  warp.block->cluster->progress = true;
   barrier.pending -= count;
   if (barrier.pending < 0)
     fail(kLaunchFailure, "mbarrier at ", hex(address), ": more arrivals than its count of ",
