@@ -47,15 +47,15 @@ Status agree(ProcessGroup& group, Layout layout) {
   RONDO_RETURN_IF_ERROR(gather(group, layout, all, "the making of a communicator"));
   for (int process = 1; process < group.size(); ++process) {
     const Layout &theirs = all[static_cast<size_t>(process)], &first = all[0];
-    const auto differ = [&](const char* what, int64_t a, int64_t b) {
-      return bad_argument("communicator: ", group.name(process), " has ", a, what, " and ", group.name(0),
-                          " has ", b, ", must be the same in all processes");
+    const auto differ = [&](const char* one, const char* where, int64_t a, int64_t b) {
+      return bad_argument("communicator: ", group.name(process), " has ", counted(a, one), where, " and ",
+                          group.name(0), " has ", b, ", must be the same in all processes");
     };
-    if (theirs.ranks != first.ranks) return differ(" ranks", theirs.ranks, first.ranks);
+    if (theirs.ranks != first.ranks) return differ("rank", "", theirs.ranks, first.ranks);
     if (theirs.slot_bytes != first.slot_bytes)
-      return differ(" bytes a slot", theirs.slot_bytes, first.slot_bytes);
+      return differ("byte", " a slot", theirs.slot_bytes, first.slot_bytes);
     if (theirs.bucket_bytes != first.bucket_bytes)
-      return differ(" bytes in its bucket", theirs.bucket_bytes, first.bucket_bytes);
+      return differ("byte", " in its bucket", theirs.bucket_bytes, first.bucket_bytes);
   }
   return {};
 }

@@ -485,7 +485,7 @@ TEST(BulkCopy, MisuseIsAFault) {
                    }),
                {"cp.async.bulk.tensor at ", "not a multiple of 128"}, cudaErrorMisalignedAddress);
   expect_fault(run({1, 1, 2048}, [&] { ptx::tma_load(box<char>(), map, {0}, barrier()); }),
-               {"1 coordinates for a tensor map of 2 dimensions"});
+               {"1 coordinate for a tensor map of 2 dimensions"});
   const CUtensorMap none = {};
   expect_fault(run({1, 1, 2048}, [&] { ptx::tma_load(box<char>(), none, {0}, barrier()); }),
                {"the tensor map was not made by cuTensorMapEncodeTiled"});

@@ -666,7 +666,7 @@ TEST_F(Patience, NamesTheFullQueue) {
               const cudaError_t first = launch(nothing, full);
               return first == cudaSuccess ? cudaMemsetAsync(memory, 0, 4, full) : first;
             }),
-            "simt: blocked for 0.05 s: a fill needs room in its stream, of device 0, where 1 operations are "
+            "simt: blocked for 0.05 s: a fill needs room in its stream, of device 0, where 1 operation is "
             "unfinished (SIMT_QUEUE_LENGTH)\n");
 }
 

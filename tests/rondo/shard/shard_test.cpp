@@ -68,6 +68,14 @@ TEST(Shard, ABatchIsSplitByItsSamples) {
             "cpu:1   2 to 4   0 to 783  9.2 KiB\n");
 }
 
+TEST(Shard, OneEntryIsInTheSingular) {
+  EXPECT_EQ(
+      missing(plain("--array batch --devices 1 --batch 1"), {"\n1 sample x 784 values, ", "device  sample "}),
+      "");
+  EXPECT_EQ(missing(plain("--array optimizer --optimizer sgd"), {"\n1 arena of states x "}), "");
+  EXPECT_EQ(missing(plain("--shape 1x1 --mesh 1 --spec -,-"), {"\n1 row x 1 column, 4 bytes"}), "");
+}
+
 TEST(Shard, AMeshSplitsBothAxes) {
   if (std::string(platform()) != "cpu") GTEST_SKIP() << "the labels are those of the CPU executor";
   EXPECT_EQ(plain("--shape 6x40 --mesh 2x2x2 --spec y,x"),

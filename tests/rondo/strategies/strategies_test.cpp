@@ -143,6 +143,12 @@ TEST(StrategiesCommand, LeNetTakesItsBatchesFromTheData) {
             "");
 }
 
+TEST(StrategiesCommand, ASampleIsOneMicroBatch) {
+  EXPECT_EQ(missing(run("mlp --layers 1 --width 8 --devices 0,0 --batch 1 --steps 1"),
+                    {"batches of 1 (pipeline: 1 micro-batch), "}),
+            "");
+}
+
 TEST(StrategiesCommand, TheTableHasARowForEachRank) {
   const std::string text = run("mlp --layers 1 --width 8 --devices 0,0 --batch 3 --steps 1");
   EXPECT_EQ(missing(text, {"mlp, 8,290 parameters, batches of 3 (pipeline: 3 micro-batches)", "1 step\n",

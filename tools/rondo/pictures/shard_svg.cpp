@@ -1,7 +1,7 @@
 #include <rondo/kernels/core/status.h>
-#include <rondo/tools/rondo/support/format.h>
-#include <rondo/tools/rondo/shard/shard.h>
 #include <rondo/tools/rondo/pictures/svg.h>
+#include <rondo/tools/rondo/shard/shard.h>
+#include <rondo/tools/rondo/support/format.h>
 
 #include <algorithm>
 
@@ -40,8 +40,8 @@ class ShardPicture {
   std::string draw() const {
     std::string text = words(44, 46, "start", 22, kInk, sharding_.title, "font-weight", "700") +
                        words(44, 71, "start", 14, kSoftInk, size_text(sharding_)) +
-                       words(kLeft + kBoxes / 2, kTop - 30, "middle", 13, kInk, sharding_.columns.name) +
-                       words(44, kTop - 10, "start", 13, kInk, sharding_.rows.name);
+                       words(kLeft + kBoxes / 2, kTop - 30, "middle", 13, kInk, sharding_.columns.name()) +
+                       words(44, kTop - 10, "start", 13, kInk, sharding_.rows.name());
     double x = kLeft;
     for (size_t column = 0; column < widths_.size(); x += widths_[column++])
       if (widths_[column] >= 40)

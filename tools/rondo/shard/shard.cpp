@@ -114,7 +114,7 @@ std::string range(const nn::Shard& shard) {
 
 // One line per device.
 std::string table(const Sharding& sharding) {
-  std::vector<TextRow> rows = {{"device", sharding.rows.name, sharding.columns.name, "bytes"}};
+  std::vector<TextRow> rows = {{"device", sharding.rows.name(), sharding.columns.name(), "bytes"}};
   for (int device = 0; device < sharding.devices; ++device) {
     TextRow row = {device_label(device), "none", "none", byte_size(0)};
     for (const ArrayPart& part : sharding.parts)
@@ -142,8 +142,8 @@ std::string holders_text(const ArrayPart& part) {
 
 std::string size_text(const Sharding& sharding) {
   const ArrayPart all = {{0, sharding.rows.size}, {0, sharding.columns.size}, {}};
-  return concat(grouped(sharding.rows.size), " ", sharding.rows.name, " x ", grouped(sharding.columns.size),
-                " ", sharding.columns.name, ", ", byte_size(bytes_of(all)));
+  return concat(grouped(sharding.rows.size), " ", sharding.rows.name(), " x ", grouped(sharding.columns.size),
+                " ", sharding.columns.name(), ", ", byte_size(bytes_of(all)));
 }
 
 std::string shard_text(const Sharding& sharding, const Terminal& terminal) {

@@ -35,16 +35,16 @@ Sharding of_training(const ShardArguments& arguments) {
   const nn::NamedModel model = nn::model(arguments.model);
   const nn::Graph graph = nn::make_graph(model.network, model.input);
   const bool of_batch = *arguments.array == ShardArray::batch;
-  const ArrayAxis floats = {"floats", graph.parameter_arena_size()};
-  ArrayAxis rows = {"arena of parameters", 1}, columns = floats;
+  const ArrayAxis floats = {"float", "floats", graph.parameter_arena_size()};
+  ArrayAxis rows = {"arena of parameters", "", 1}, columns = floats;
   std::string what = "The parameters of " + arguments.model;
   if (of_batch) {
-    rows = {"samples", arguments.batch};
-    columns = {"values", model.input.size()};
+    rows = {"sample", "samples", arguments.batch};
+    columns = {"value", "values", model.input.size()};
     what = "A batch of " + arguments.model;
   } else if (*arguments.array == ShardArray::optimizer) {
     // Adam has two moments (kernels/optimizer/adam.h), momentum is one.
-    rows = {"arenas of states", arguments.optimizer == "adam" ? 2 : 1};
+    rows = {"arena of states", "arenas of states", arguments.optimizer == "adam" ? 2 : 1};
     what = (arguments.optimizer == "adam" ? "Adam's states for " : "SGD's momentum for ") + arguments.model;
   }
   const bool single = arguments.mode == ShardMode::single;
@@ -88,7 +88,7 @@ Sharding sharding_of(const ShardArguments& arguments) {
   for (const int64_t size : arguments.mesh) mesh += (mesh.empty() ? "" : " x ") + exact_text(size);
   return shard("An array split " + axes(arguments.spec->rows) + "," + axes(arguments.spec->columns) +
                    " over the mesh " + mesh,
-               {"rows", arguments.shape[0]}, {"columns", arguments.shape[1]}, arguments.mesh,
+               {"row", "rows", arguments.shape[0]}, {"column", "columns", arguments.shape[1]}, arguments.mesh,
                *arguments.spec);
 }
 

@@ -11,8 +11,10 @@
 namespace rondo::program {
 
 struct ArrayAxis {
-  std::string name;  // of the entries, such as "samples"
+  std::string one, many;  // names of the entries, such as "sample" and "samples"
   int64_t size;
+
+  const std::string& name() const { return size == 1 ? one : many; }
 };
 
 // A rectangle of the array and the devices that hold it.

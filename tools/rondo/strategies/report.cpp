@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/scale/scale.h>
@@ -58,11 +59,13 @@ std::string strategies_text(const StrategyReport& report) {
     return run.kind == nn::StrategyKind::pipeline;
   });
   const std::string micro_batches =
-      has_pipeline ? concat(" (pipeline: ", grouped(report.micro_batches), " micro-batches)") : "";
+      has_pipeline
+          ? concat(" (pipeline: ", counted(report.micro_batches, "micro-batch", "micro-batches"), ")")
+          : "";
   TextStream out;
   out << report.model << ", " << grouped(report.parameters) << " parameters, batches of "
       << grouped(report.batch) << micro_batches << ", learning rate " << report.lr << ", "
-      << grouped(report.steps) << (report.steps == 1 ? " step" : " steps") << "\n\n";
+      << grouped(report.steps, "step") << "\n\n";
   show_table(table, out, 2);
   out << "\nmemory: of each rank; sent: by all ranks together; loss: of the last step's batch;\n"
          "difference: the largest of a parameter from the single device's after the last step; time: the "

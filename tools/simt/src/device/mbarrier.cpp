@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "../host/text.h"
 #include "../observe/observer.h"
 #include "block.h"
 #include "sanitizers.h"
@@ -31,8 +32,9 @@ std::string described(const MbarrierState& state, const std::vector<BulkLoad>& l
   const int64_t tx = state.tx - bytes_of(loads);
   std::string all = "parity " + std::to_string(state.parity) + ", " + std::to_string(state.pending) + " of " +
                     std::to_string(state.count) + " arrivals";
-  if (tx >= 0) return all + " and " + std::to_string(tx) + " bytes are missing";
-  return all + " are missing and " + std::to_string(-tx) + " bytes more than expected were copied";
+  if (tx >= 0) return all + " and " + counted(tx, "byte") + " are missing";
+  return all + " are missing and " + counted(-tx, "byte") + " more than expected " +
+         (tx == -1 ? "was copied" : "were copied");
 }
 
 // `what` returns the end of the message: the stack that is abandoned must not own memory.

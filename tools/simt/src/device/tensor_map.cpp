@@ -5,6 +5,7 @@
 #include <string>
 
 #include "../host/device_half.h"
+#include "../host/text.h"
 #include "block.h"
 
 namespace simt {
@@ -182,8 +183,7 @@ const TensorMap& checked_map(const char* instruction, const CUtensorMap* map, in
     });
   if (content.rank != rank)
     fail_tensor_copy(instruction, place, [&] {
-      return std::to_string(rank) + " coordinates for a tensor map of " + std::to_string(content.rank) +
-             " dimensions";
+      return counted(rank, "coordinate") + " for a tensor map of " + counted(content.rank, "dimension");
     });
   // CUDA allows it, with rows that are the span apart; the executor does not have it.
   if (content.swizzle_span != 0 && content.box[0] * content.element_bytes != content.swizzle_span)

@@ -60,8 +60,8 @@ class Allocations {
     for (const Memory::Range& range : ranges_) {
       if (memory_.exists(range)) continue;
       TextStream text;
-      text << what_ << ": the memory at " << reinterpret_cast<void*>(range.begin) << " (" << range.bytes
-           << " bytes) was freed before it ran";
+      text << what_ << ": the memory at " << reinterpret_cast<void*>(range.begin) << " ("
+           << counted(range.bytes, "byte") << ") was freed before it ran";
       return {cudaErrorIllegalAddress, text.str()};
     }
     checked_at_.store(generation, std::memory_order_relaxed);

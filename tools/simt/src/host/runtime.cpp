@@ -9,6 +9,7 @@
 
 #include "../observe/check.h"
 #include "kernel_name.h"
+#include "text.h"
 
 namespace simt {
 namespace {
@@ -197,7 +198,8 @@ void Runtime::make_room(std::unique_lock<std::mutex>& lock, const std::shared_pt
     const int limit = settings().queue_length, device = stream->device;
     LongWait notice(settings().patience, [=] {
       return std::string(what) + " needs room in its stream, of device " + std::to_string(device) +
-             ", where " + std::to_string(limit) + " operations are unfinished (SIMT_QUEUE_LENGTH)";
+             ", where " + counted(limit, "operation") + (limit == 1 ? " is" : " are") +
+             " unfinished (SIMT_QUEUE_LENGTH)";
     });
     lock.unlock();
     const bool room = scheduler.wait_for_room(*stream->backlog, limit, notice);

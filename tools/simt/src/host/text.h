@@ -1,9 +1,10 @@
-// TextStream: the text of reports. The program may have set a locale that groups digits or has another
+// TextStream and counted(): the text of reports. The program may have set a locale that groups digits or has another
 // decimal point, by std::locale::global() or setlocale().
 #pragma once
 
 #include <locale>
 #include <sstream>
+#include <string>
 
 namespace simt {
 
@@ -12,5 +13,11 @@ class TextStream : public std::ostringstream {
  public:
   TextStream() { imbue(std::locale::classic()); }
 };
+
+// "1 byte", "2 bytes"
+template <class Integer>
+std::string counted(Integer count, const char* one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
 
 }  // namespace simt

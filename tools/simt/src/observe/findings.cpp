@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "../device/report.h"
+#include "../host/text.h"
 #include "source_lines.h"
 
 namespace simt {
@@ -88,7 +89,7 @@ std::string verb(const CheckedAccess& access) {
 std::string line(const CheckedAccess& access) {
   std::string text = "    " + verb(access);
   if (!access.in_kernel) return text + ": " + access.operation + " in " + access.stream;
-  text += " " + std::to_string(access.bytes) + (access.bytes == 1 ? " byte" : " bytes");
+  text += " " + counted(access.bytes, "byte");
   return text + ": block " + simt::text(access.block) + ", thread " + simt::text(access.thread) + ", " +
          place(access);
 }
