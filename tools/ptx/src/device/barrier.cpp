@@ -2,8 +2,6 @@
 // effect here.
 #include "barrier.h"
 
-#include <atomic>
-
 #include "cluster.h"
 #include "fault.h"
 #include "instruction_table.h"
@@ -48,11 +46,6 @@ void combine_votes(Warp& warp, const Instruction& instruction, uint32_t lanes, N
 }
 
 void nothing(Warp&, const Instruction&, uint32_t) {}
-
-// Workers that execute other clusters see the writes in order.
-void fence_memory(Warp&, const Instruction&, uint32_t) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-}
 
 }  // namespace
 
@@ -119,11 +112,6 @@ bool decode_barrier(Decoder& decoder, Draft& draft) {
   } else {
     draft.add_absent();
   }
-  return true;
-}
-
-bool decode_fence(Decoder&, Draft& draft) {
-  draft.instruction.run = fence_memory;
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "interpreter.h"
+#include "shadow.h"
 #include "warp.h"
 
 namespace ptx {
@@ -28,6 +29,8 @@ struct MBarrier {
   int64_t pending;       // arrivals
   int64_t transactions;  // bytes
   uint32_t phase;
+  uint32_t initialiser = 0;         // its thread
+  bool visible_to_cluster = false;  // fence.mbarrier_init, or another fence of the cluster, since
 };
 
 struct NamedBarrier {
@@ -44,8 +47,8 @@ struct Block {
   const LaunchState* launch = nullptr;
   uint32_t id[3] = {};
   uint32_t rank = 0;
-  std::vector<char> shared;      // from offset 0
-  std::vector<uint8_t> written;  // of each byte of `shared`, whether it was; empty: not checked
+  std::vector<char> shared;  // from offset 0
+  SharedShadow shadow;       // of `shared`
   std::vector<Warp> warps;
   std::unordered_map<uint32_t, MBarrier> mbarriers;  // by offset
   NamedBarrier barriers[16];
@@ -87,8 +90,9 @@ struct LaunchState {
 char* shared_pointer(const Block& self, uint32_t address, uint32_t bytes, uint32_t alignment,
                      Block** owner = nullptr, uint32_t* offset = nullptr);
 
-// Marks bytes of shared memory as written; faults if one of those to read is not.
-void mark_written(Block& block, uint32_t offset, uint32_t bytes);
-void check_written(const Block& block, uint32_t offset, uint32_t bytes);
+// The number of a lane's thread in its block.
+inline uint32_t thread_of(const Warp& warp, int lane) {
+  return static_cast<uint32_t>(warp.index * kWarpSize + lane);
+}
 
 }  // namespace ptx

@@ -35,26 +35,34 @@ void load(Warp& warp, const Instruction& instruction, uint32_t lanes) {
     check_units(to, from, bytes);
     const bool from_shared = instruction.option;
     if (from_shared) {
-      shared_pointer(*warp.block, static_cast<uint32_t>(from), bytes, kUnit);
+      uint32_t at = 0;
+      shared_pointer(*warp.block, static_cast<uint32_t>(from), bytes, kUnit, nullptr, &at);
+      warp.block->shadow.check_proxy(at, bytes, thread_of(warp, lane), warp.block->rank, "a bulk copy");
     } else {
       check_global(warp, from, bytes, Access::read);
     }
     const uint32_t mask = receiving_blocks(warp, operands[4], lane, to);
+    check_remote_mbarriers(*warp.block, mask, barrier & kOffsetMask);
     Cluster* const cluster = warp.block->cluster;
     Block* const self = warp.block;
+    for (uint32_t rank = 0; rank < cluster->blocks.size(); ++rank) {
+      if (!(mask >> rank & 1)) continue;
+      shared_pointer(*self, (to & kOffsetMask) | rank << kRankShift, bytes, kUnit);
+      cluster->blocks[rank]->shadow.expect_bulk(to & kOffsetMask, bytes);
+    }
     issue_load(warp, [=] {
       const char* source = reinterpret_cast<const char*>(from);
       if (from_shared) {
         uint32_t offset = 0;
         source = shared_pointer(*self, static_cast<uint32_t>(from), bytes, kUnit, nullptr, &offset);
-        check_written(*self, offset, bytes);
+        self->shadow.check_read(offset, bytes, self->rank);
       }
       for (uint32_t rank = 0; rank < cluster->blocks.size(); ++rank) {
         if (!(mask >> rank & 1)) continue;
         Block& block = *cluster->blocks[rank];
         const uint32_t offset = to & kOffsetMask;
         std::memcpy(shared_pointer(block, offset | rank << kRankShift, bytes, kUnit), source, bytes);
-        mark_written(block, offset, bytes);
+        block.shadow.write_bulk(offset, bytes);
         // Of a copy to another block of the cluster, the mbarrier is there, too.
         complete_transactions(block, barrier & kOffsetMask, bytes);
       }
@@ -75,15 +83,19 @@ void store(Warp& warp, const Instruction& instruction, uint32_t lanes) {
     check_units(to, from, bytes);
     check_global(warp, to, bytes, Access::write);
     Block* const block = warp.block;
-    shared_pointer(*block, from, bytes, kUnit);
+    uint32_t at = 0;
+    shared_pointer(*block, from, bytes, kUnit, nullptr, &at);
+    block->shadow.check_read(at, bytes, block->rank);
+    block->shadow.check_proxy(at, bytes, thread_of(warp, lane), block->rank, "a bulk copy");
+    block->shadow.begin_source(at, bytes);
     const auto data = std::make_shared<std::vector<char>>(bytes);
     issue_store(
         warp, lane,
         [=] {
           uint32_t offset = 0;
           const char* source = shared_pointer(*block, from, bytes, kUnit, nullptr, &offset);
-          check_written(*block, offset, bytes);
           std::memcpy(data->data(), source, bytes);
+          block->shadow.end_source(offset, bytes);
         },
         [=] { put_bulk(how, reinterpret_cast<char*>(to), data->data(), bytes); });
   });
@@ -101,7 +113,8 @@ void read_source(PendingStore& store) {
 
 void perform(PendingStore& store) {
   read_source(store);
-  store.write();
+  if (store.write) store.write();
+  store.write = nullptr;
 }
 
 // option: .read: only the sources have to be read.
@@ -111,9 +124,12 @@ void wait_group(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   const auto due = [&](const PendingStore& store) {
     return lanes >> store.lane & 1 && store.group + newest < warp.async.store_group[store.lane];
   };
-  for (PendingStore& store : stores)
-    if (due(store)) instruction.option ? read_source(store) : perform(store);
-  if (!instruction.option) std::erase_if(stores, due);
+  for (PendingStore& store : stores) {
+    if (!due(store)) continue;
+    store.waited = true;
+    instruction.option ? read_source(store) : perform(store);
+  }
+  std::erase_if(stores, [&](const PendingStore& store) { return store.waited && !store.write; });
 }
 
 }  // namespace
@@ -144,13 +160,10 @@ void issue_load(Warp& warp, std::function<void()> act) {
 }
 
 void issue_store(Warp& warp, int lane, std::function<void()> read, std::function<void()> write) {
-  if (warp.block->launch->launch.late.bulk) {
-    warp.async.stores.push_back(
-        {std::move(read), std::move(write), warp.async.store_group[lane], static_cast<uint8_t>(lane)});
-  } else {
-    read();
-    write();
-  }
+  std::vector<PendingStore>& stores = warp.async.stores;
+  stores.push_back(
+      {std::move(read), std::move(write), false, warp.async.store_group[lane], static_cast<uint8_t>(lane)});
+  if (!warp.block->launch->launch.late.bulk) perform(stores.back());
 }
 
 char* GlobalRange::pointer(uint64_t address, uint64_t bytes, bool write) {
@@ -174,18 +187,20 @@ void perform_load(Cluster& cluster, uint64_t drawn) {
 
 void finish_stores(Warp& warp, uint32_t lanes) {
   std::vector<PendingStore>& stores = warp.async.stores;
-  const auto due = [&](const PendingStore& store) { return (lanes >> store.lane & 1) != 0; };
-  for (PendingStore& store : stores)
-    if (due(store)) perform(store);
-  std::erase_if(stores, due);
+  const auto of_lanes = [&](const PendingStore& store) { return (lanes >> store.lane & 1) != 0; };
+  for (PendingStore& store : stores) {
+    if (!of_lanes(store)) continue;
+    if (!store.waited)
+      fail(kLaunchFailure, "lane ", int{store.lane},
+           " exits without a wait for its bulk copy from shared memory, which may not have been read");
+    perform(store);
+  }
+  std::erase_if(stores, of_lanes);
 }
 
 void perform_drawn_store(Warp& warp, uint64_t drawn) {
   std::vector<PendingStore>& stores = warp.async.stores;
-  if (stores.empty()) return;
-  const auto chosen = stores.begin() + static_cast<std::ptrdiff_t>(drawn % stores.size());
-  perform(*chosen);
-  stores.erase(chosen);
+  if (!stores.empty()) perform(stores[drawn % stores.size()]);
 }
 
 bool decode_cp(Decoder& decoder, Draft& draft) {
@@ -220,6 +235,7 @@ bool decode_bulk(Decoder& decoder, Draft& draft) {
   draft.numbers = {static_cast<int32_t>(to.offset), static_cast<int32_t>(from.offset)};
   if (to_space == "global" && from_space == "shared::cta") {
     instruction.run = store;
+    decoder.uses_async_reads();
     instruction.immediate2 = static_cast<int64_t>(Reduction::none);
     if (!reduces) return !draft.has("cp_mask");
     instruction.immediate = static_cast<int64_t>(draft.type());
@@ -232,6 +248,7 @@ bool decode_bulk(Decoder& decoder, Draft& draft) {
   if (from_space != "global" && from_space != "shared::cta") return false;
   instruction.run = load;
   instruction.option = from_space == "shared::cta";
+  if (instruction.option) decoder.uses_async_reads();
   const Address barrier = decoder.address(draft.arguments.at(3));
   if (!barrier.base.present()) return false;
   draft.add(barrier.base);

@@ -4,6 +4,7 @@
 #include "block.h"
 #include "fault.h"
 #include "instruction_table.h"
+#include "mbarrier.h"
 #include "memory.h"
 
 namespace ptx {
@@ -28,7 +29,8 @@ void getctarank(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   });
 }
 
-void arrive_at_cluster(Warp& warp, const Instruction&, uint32_t lanes) {
+void arrive_at_cluster(Warp& warp, const Instruction& instruction, uint32_t lanes) {  // option: .relaxed
+  if (!instruction.option) fence_mbarriers(warp, lanes);
   Cluster& cluster = *warp.block->cluster;
   for_lanes(lanes, [&](int lane) {
     if (warp.cluster_phase[lane] != kNotArrived)
@@ -89,6 +91,7 @@ bool decode_cluster_barrier(Draft& draft) {
   instruction.aligned = draft.has("aligned");
   if (draft.parts[2] == "arrive") {
     instruction.run = arrive_at_cluster;
+    instruction.option = draft.has("relaxed");
     if (instruction.aligned) instruction.flow = Flow::converge;
     return true;
   }

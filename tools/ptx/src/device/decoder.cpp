@@ -57,7 +57,16 @@ void Decoder::decode(const FunctionText& text) {
   pack();
   kernel_.static_shared = shared_bytes_;
   kernel_.local_bytes = round_up(local_bytes_, 16);
-  code_.register_bytes = round_up(next_register_, 64) + 64;
+  code_.register_bytes = round_up(next_register_, kRegisterUnit) + kRegisterUnit;
+  const auto before = [](Operand a, Operand b) { return a.at < b.at; };
+  const auto same = [](Operand a, Operand b) { return a.at == b.at; };
+  std::vector<Operand>& products = code_.product_registers;
+  std::sort(products.begin(), products.end(), before);
+  products.erase(std::unique(products.begin(), products.end(), same), products.end());
+  code_.product_index.assign(static_cast<size_t>(code_.register_bytes / kRegisterUnit), -1);
+  for (size_t n = 0; n < code_.product_registers.size(); ++n)
+    code_.product_index[static_cast<size_t>(code_.product_registers[n].at / kRegisterUnit)] =
+        static_cast<int32_t>(n);
   static std::atomic<uint64_t> serial{0};
   code_.serial = ++serial;
 }
@@ -150,12 +159,25 @@ bool Decoder::read_label(std::string_view body, size_t* at, std::string_view nam
   return true;
 }
 
+// .loc 1 24 5, function_name NAME, inlined_at 2 30 7
 void Decoder::read_location(std::string_view line) {
-  line.remove_prefix(4);
-  int file = 0, number = 0;
-  if (!take_number(line, &file) || !take_number(line, &number) || number <= 0) return;
-  file_ = file;
-  line_ = number;
+  constexpr std::string_view kInlinedAt = "inlined_at";
+  const auto place = [](std::string_view text) {
+    std::tuple<int, int, int> result{0, 0, 0};
+    auto& [file, number, column] = result;
+    if (take_number(text, &file) && take_number(text, &number)) take_number(text, &column);
+    return result;
+  };
+  const std::tuple<int, int, int> own = place(line.substr(4));
+  if (std::get<1>(own) <= 0) return;
+  Location location{std::get<0>(own), std::get<1>(own), -1};
+  if (const size_t at = line.find(kInlinedAt); at != line.npos) {
+    const auto outer = locations_.find(place(line.substr(at + kInlinedAt.size())));
+    if (outer != locations_.end()) location.inlined_at = outer->second;
+  }
+  location_ = static_cast<int>(code_.locations.size());
+  locations_[own] = location_;
+  code_.locations.push_back(location);
 }
 
 void Decoder::read_statement(std::string_view text, std::vector<size_t>* returns) {
@@ -170,7 +192,7 @@ void Decoder::read_statement(std::string_view text, std::vector<size_t>* returns
 }
 
 int32_t Decoder::allocate(int bytes) {
-  if (bytes != 0) next_register_ = round_up(next_register_, 64);
+  if (bytes != 0) next_register_ = round_up(next_register_, kRegisterUnit);
   const int32_t at = next_register_;
   next_register_ += bytes == 0 ? 4 : bytes * kWarpSize;
   return at;
@@ -189,7 +211,7 @@ void Decoder::declare_registers(std::string_view text) {
     int count = 0;
     std::string_view number = name.substr(angle + 1);
     take_number(number, &count);
-    next_register_ = round_up(next_register_, 64);
+    next_register_ = round_up(next_register_, kRegisterUnit);
     ranges_.push_back({name.substr(0, angle), count, {next_register_, bytes}});
     next_register_ += count * (bytes == 0 ? 4 : bytes * kWarpSize);
   }
@@ -208,7 +230,7 @@ void Decoder::declare_memory(std::string_view space, std::string_view text) {
 
 void Decoder::instruction(std::string_view text, std::vector<size_t>* returns) {
   Draft draft;
-  draft.source = {text, file_, line_, 0};
+  draft.source = {text, location_, 0};
   Instruction& instruction = draft.instruction;
   std::string_view rest = text;
   if (rest.starts_with('@')) {

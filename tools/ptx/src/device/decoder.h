@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -60,6 +61,9 @@ class Decoder {
   Operand constant(uint64_t value, int bytes);
   bool find_register(std::string_view name, Operand* operand) const;
   Address address(std::string_view text);
+  // The kernel has instructions by which the asynchronous proxy reads shared memory.
+  void uses_async_reads() { code_.async_reads = true; }
+  void add_product_register(Operand operand) { code_.product_registers.push_back(operand); }
   // Adds the address as the operand, with its offset in `immediate`.
   Address add_address(Draft& draft, std::string_view text);
   // The variable `name`, "+ offset" included. False: it is none.
@@ -116,8 +120,9 @@ class Decoder {
   std::unordered_map<std::string_view, int32_t> specials_;
   int32_t next_register_ = 0;
   int shared_bytes_ = 0, local_bytes_ = 0;
-  int file_ = 0, line_ = 0;
-  int depth_ = 0;  // of inlined functions
+  int location_ = -1;
+  std::map<std::tuple<int, int, int>, int> locations_;  // by file, line and column
+  int depth_ = 0;                                       // of inlined functions
 };
 
 }  // namespace ptx

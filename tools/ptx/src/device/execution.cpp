@@ -10,6 +10,7 @@
 #include "barrier.h"
 #include "cluster.h"
 #include "fault.h"
+#include "wgmma.h"
 
 namespace ptx {
 namespace {
@@ -107,6 +108,8 @@ void check_whole(const Warp& warp, const Instruction& instruction, uint32_t lane
 }
 
 void exit_lanes(Warp& warp, uint32_t lanes) {
+  if (!warp.async.unwaited.empty() && lanes != 0)
+    fail(kLaunchFailure, "a warp exits without a wait for its wgmma");
   finish_copies(warp, lanes);
   finish_stores(warp, lanes);
   warp.live &= ~lanes;
@@ -163,6 +166,7 @@ Pause execute(Warp& warp, const Code& code, int64_t slice, int64_t* executed) {
     warp.at = &instruction;
     if (counts) counts[warp.pc].fetch_add(1, std::memory_order_relaxed);
     uint32_t lanes = guarded(warp, instruction, warp.active);
+    if (!warp.async.unwaited.empty() && lanes != 0) check_not_in_flight(warp, instruction);
     bool must_choose = false;  // no lanes are active any more
     switch (instruction.flow) {
       case Flow::next:

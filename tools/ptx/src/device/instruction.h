@@ -64,10 +64,16 @@ struct Instruction {
 };
 static_assert(sizeof(Instruction) <= 64);
 
+// A line of a source file, and the line into which the compiler inlined its function.
+struct Location {
+  int file = 0, line = 0;
+  int inlined_at = -1;  // index in Code::locations
+};
+
 // Where an instruction comes from.
 struct Source {
   std::string_view text;
-  int file = 0, line = 0;
+  int location = -1;  // index in Code::locations; -1: not known
   int form = 0;
 };
 
@@ -116,6 +122,9 @@ struct SpecialRegister {
   int dimension;  // of those with .x, .y, .z
 };
 
+// Registers begin at multiples of this, except predicates.
+inline constexpr int kRegisterUnit = 64;
+
 struct Code {
   std::vector<Instruction> instructions;
   std::vector<Source> sources;  // of each instruction
@@ -123,8 +132,14 @@ struct Code {
   std::vector<int32_t> numbers;
   std::vector<Constant> constants;
   std::vector<SpecialRegister> specials;
+  std::vector<Location> locations;
+  // Registers that wgmma reads and writes, and the index of each in this list, by at / kRegisterUnit; -1:
+  // none.
+  std::vector<Operand> product_registers;
+  std::vector<int32_t> product_index;
   int register_bytes = 0;        // of a warp
   uint64_t serial = 0;           // different for each kernel
+  bool async_reads = false;      // the asynchronous proxy reads shared memory: wgmma, bulk copies
   bool reserved_shared = false;  // the kernel uses %reserved_smem_offset
 
   mutable std::atomic<uint64_t> launches{0};

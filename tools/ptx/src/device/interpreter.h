@@ -98,6 +98,10 @@ enum class TensorTies {
 // What is a fault besides the rules that are always checked.
 struct Checks {
   bool unwritten = true;  // a read of shared memory that nothing has written
+  // A bulk copy or wgmma that reads what was written without fence.proxy.async; a remote access to an
+  // mbarrier without fence.mbarrier_init; registers of wgmma that are used before the wait, or changed
+  // without wgmma.fence.
+  bool proxies = true;
   // An arrival at a block of the cluster that has exited: undefined, but without effect on GPUs.
   bool exited_blocks = true;
 };

@@ -40,9 +40,9 @@ T read(const char* from) {
   return value;
 }
 
-// What to add to an address to get its byte in `written`.
+// What to add to an address to get its state.
 uint64_t shadow_of(const Block& block, const Together& together) {
-  return reinterpret_cast<uint64_t>(block.written.data()) - reinterpret_cast<uint64_t>(block.shared.data()) +
+  return reinterpret_cast<uint64_t>(block.shadow.states()) - reinterpret_cast<uint64_t>(block.shared.data()) +
          together.base;
 }
 
@@ -98,6 +98,18 @@ void mark_together(Block& block, const Together& together, const Addresses& addr
   }
 }
 
+void note_stores(const Warp& warp, Block& block, const Together& together, const Addresses& addresses,
+                 uint32_t lanes, uint32_t bytes) {
+  if (!block.shadow.has_sources() && !block.shadow.by_thread()) {
+    mark_together(block, together, addresses, bytes);
+    return;
+  }
+  for_lanes(lanes, [&](int lane) {
+    const uint32_t offset = static_cast<uint32_t>(addresses.of[lane]) & kOffsetMask;
+    block.shadow.write(offset, bytes, thread_of(warp, lane), block.rank);
+  });
+}
+
 template <class Register, class T>
 void load_elements(Register* to, const Together& together, const Addresses& addresses, uint32_t lanes,
                    uint64_t offset) {
@@ -127,7 +139,7 @@ void load(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   }
   lane_addresses(warp, instruction, lanes, &addresses);
   if (accessible_together(warp, instruction.space, addresses, all_bytes, Access::read, &together) &&
-      (!together.shared || together.shared->written.empty() ||
+      (!together.shared || !together.shared->shadow.enabled() ||
        written_together(*together.shared, together, addresses, all_bytes))) {
     for (int n = 0; n < instruction.elements; ++n) {
       const uint64_t offset = static_cast<uint64_t>(n * bytes);
@@ -160,8 +172,8 @@ void load(Warp& warp, const Instruction& instruction, uint32_t lanes) {
 template <class Register, class T>
 void store_elements(const Register* from, const Together& together, const Addresses& addresses,
                     uint32_t lanes, uint64_t offset) {
-  for (; lanes != 0;
-       lanes &= lanes - 1) {  // in the order of the lanes: of several to one address, the last stays
+  // In the order of the lanes: of several stores to one address, the last stays.
+  for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
     const T value = static_cast<T>(from[lane]);
     std::memcpy(together.pointer(addresses.of[lane] + offset, lane), &value, sizeof value);
@@ -178,8 +190,8 @@ void store(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   if (instruction.option2) std::atomic_thread_fence(std::memory_order_release);
   lane_addresses(warp, instruction, lanes, &addresses);
   if (accessible_together(warp, instruction.space, addresses, all_bytes, Access::write, &together)) {
-    if (together.shared && !together.shared->written.empty())
-      mark_together(*together.shared, together, addresses, all_bytes);
+    if (together.shared && together.shared->shadow.enabled())
+      note_stores(warp, *together.shared, together, addresses, lanes, all_bytes);
     for (int n = 0; n < instruction.elements; ++n) {
       const uint64_t offset = static_cast<uint64_t>(n * bytes);
       switch (from[n].bytes) {

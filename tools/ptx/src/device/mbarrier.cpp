@@ -39,8 +39,10 @@ void init(Warp& warp, const Instruction& instruction, uint32_t lanes) {  // Oper
       fail(kLaunchFailure, "mbarrier.init with a count of ", count, ", which must be from 1 to ",
            kMostArrivals);
     const Place place = place_of(warp, address_of(warp, instruction, lane));
-    place.block->mbarriers[place.offset] = {count, count, 0, 0};
-    mark_written(*place.block, place.offset, kBytes);
+    MBarrier& barrier = place.block->mbarriers[place.offset];
+    barrier = {count, count, 0, 0};
+    barrier.initialiser = thread_of(warp, lane);
+    place.block->shadow.write(place.offset, kBytes, thread_of(warp, lane), place.block->rank);
   });
 }
 
@@ -116,7 +118,30 @@ MBarrier& find_mbarrier(const Warp& warp, uint32_t address) {
   if (found == place.block->mbarriers.end())
     fail(kLaunchFailure, "there is no mbarrier at ", hex(address),
          ": it has not been initialised, or was invalidated");
+  if (place.block != warp.block) check_visible(*warp.block, found->second, address);
   return found->second;
+}
+
+void check_visible(const Block& self, const MBarrier& barrier, uint32_t address) {
+  if (self.launch->launch.checks.proxies && !barrier.visible_to_cluster)
+    fail(kLaunchFailure, "another block of the cluster uses the mbarrier at ", hex(address), ", and thread ",
+         barrier.initialiser, ", which has initialised it, has not executed fence.mbarrier_init");
+}
+
+void check_remote_mbarriers(const Block& self, uint32_t blocks, uint32_t offset) {
+  for (const auto& block : self.cluster->blocks) {
+    if (block.get() == &self || !(blocks >> block->rank & 1)) continue;
+    const auto found = block->mbarriers.find(offset);
+    if (found != block->mbarriers.end())
+      check_visible(self, found->second, offset | block->rank << kRankShift);
+  }
+}
+
+void fence_mbarriers(Warp& warp, uint32_t lanes) {
+  for (auto& [offset, barrier] : warp.block->mbarriers) {
+    const int lane = static_cast<int>(barrier.initialiser) - warp.index * kWarpSize;
+    if (lane >= 0 && lane < kWarpSize && (lanes >> lane & 1)) barrier.visible_to_cluster = true;
+  }
 }
 
 void arrive(const Warp& warp, uint32_t address, uint32_t count) {

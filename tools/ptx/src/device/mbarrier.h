@@ -9,6 +9,12 @@ namespace ptx {
 // The mbarrier at a shared address. Faults: none has been initialised there.
 MBarrier& find_mbarrier(const Warp& warp, uint32_t address);
 
+// An access to an mbarrier of another block: the thread that initialised it must have made that visible.
+void check_visible(const Block& self, const MBarrier& barrier, uint32_t address);
+void check_remote_mbarriers(const Block& self, uint32_t blocks, uint32_t offset);
+// The lanes make the mbarriers that they initialised visible to the cluster.
+void fence_mbarriers(Warp& warp, uint32_t lanes);
+
 // `count` threads arrive at the mbarrier. Faults: it expects fewer.
 void arrive(const Warp& warp, uint32_t address, uint32_t count);
 

@@ -110,22 +110,6 @@ char* shared_pointer(const Block& self, uint32_t address, uint32_t bytes, uint32
   return block.shared.data() + at;
 }
 
-void mark_written(Block& block, uint32_t offset, uint32_t bytes) {
-  if (!block.written.empty()) std::memset(block.written.data() + offset, 0xFF, bytes);
-}
-
-void check_written(const Block& block, uint32_t offset, uint32_t bytes) {
-  if (block.written.empty()) return;
-  const uint8_t* const written = block.written.data() + offset;
-  bool all = true;
-  for (uint32_t at = 0; at < bytes; ++at) all &= written[at] != 0;
-  if (all) return;
-  for (uint32_t at = offset; at < offset + bytes; ++at)
-    if (block.written[at] == 0)
-      fail(kLaunchFailure, "read of shared memory at ", hex(at | block.rank << kRankShift),
-           ", which nothing has written");
-}
-
 char* lane_pointer(Warp& warp, Space space, uint64_t address, uint32_t bytes, Access access, int lane) {
   if (space == Space::generic) {
     const uint64_t window = address >> kWindowShift;
@@ -144,8 +128,10 @@ char* lane_pointer(Warp& warp, Space space, uint64_t address, uint32_t bytes, Ac
       uint32_t offset = 0;
       char* pointer =
           shared_pointer(*warp.block, static_cast<uint32_t>(address), bytes, bytes, &owner, &offset);
-      if (access != Access::write) check_written(*owner, offset, bytes);
-      if (access != Access::read) mark_written(*owner, offset, bytes);
+      if (access != Access::write) owner->shadow.check_read(offset, bytes, owner->rank);
+      if (access != Access::read)
+        owner->shadow.write(
+            offset, bytes, owner == warp.block ? thread_of(warp, lane) : SharedShadow::kForeign, owner->rank);
       return pointer;
     }
     case Space::local:

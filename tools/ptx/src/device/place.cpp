@@ -26,7 +26,15 @@ std::string place_of(const Warp& warp) {
   std::string text(source.text);
   for (char& c : text)
     if (c == '\n' || c == '\t') c = ' ';
-  return concat(launch.kernel->module->file_name(source.file), ":", source.line, ": ", text);
+  std::string place;
+  int index = source.location;
+  for (int depth = 0; index >= 0 && depth < 16; ++depth) {
+    const Location& location = launch.code->locations[static_cast<size_t>(index)];
+    place += concat(depth == 0 ? "" : ", inlined at ", launch.kernel->module->file_name(location.file), ":",
+                    location.line);
+    index = location.inlined_at;
+  }
+  return concat(place, place.empty() ? "" : ": ", text);
 }
 
 std::string warp_name(const Warp& warp) {

@@ -86,9 +86,11 @@ std::unique_ptr<Cluster> start_cluster(const LaunchState& launch, uint64_t numbe
     const size_t bytes = size_t{kSharedBase} + launch.dynamic_shared_at + shape.dynamic_shared;
     block.shared.assign(bytes, kUnwritten);
     std::fill_n(block.shared.begin(), kSharedBase, 0);
-    if (launch.launch.checks.unwritten) {
-      block.written.assign(bytes, 0);
-      std::fill_n(block.written.begin(), kSharedBase, 0xFF);
+    const Checks& checks = launch.launch.checks;
+    const bool by_thread = checks.proxies && launch.code->async_reads;
+    if (checks.unwritten || by_thread) {
+      const uint32_t written = checks.unwritten ? kSharedBase : static_cast<uint32_t>(bytes);
+      block.shadow.start(static_cast<uint32_t>(bytes), written, by_thread, threads);
     }
     block.live_threads = static_cast<int>(threads);
     block.warps.resize((threads + kWarpSize - 1) / kWarpSize);

@@ -191,7 +191,7 @@ void write_shared(Block& block, uint32_t address, const TensorMap& map, const st
     const uint32_t offset = swizzled(address + at, map.swizzle);
     const uint32_t bytes = std::min<uint32_t>(kUnit, static_cast<uint32_t>(box.size()) - at);
     std::memcpy(shared_pointer(block, offset | rank, bytes, 1), &box[at], bytes);
-    mark_written(block, offset, bytes);
+    block.shadow.write_bulk(offset, bytes);
   }
 }
 
@@ -203,7 +203,6 @@ std::vector<char> read_shared(const Block& block, uint32_t address, const Tensor
     const uint32_t bytes = std::min<uint32_t>(kUnit, static_cast<uint32_t>(box.size()) - at);
     uint32_t offset = 0;
     std::memcpy(&box[at], shared_pointer(block, from, bytes, 1, nullptr, &offset), bytes);
-    // What is outside of the tensor is not stored, and may be unwritten: see write_box().
   }
   return box;
 }
@@ -220,20 +219,32 @@ void write_box(const LaunchState& launch, const TensorMap& map, const Coordinate
   });
 }
 
-// The elements that a store takes from shared memory must have been written.
-void check_box(const Block& block, uint32_t address, const TensorMap& map, const Coordinates& coordinates) {
-  if (block.written.empty()) return;
+// The elements that a store takes from shared memory must have been written. The others of the box may be
+// unwritten.
+void check_box(const Block& block, uint32_t address, const TensorMap& map, const Coordinates& coordinates,
+               uint32_t thread) {
+  if (!block.shadow.enabled()) return;
   const uint32_t bytes = static_cast<uint32_t>(element_bytes(map));
   walk(map, coordinates, [&](const Row& row) {
     for_runs_inside(map, row, [&](uint32_t first, uint32_t count) {
       const uint32_t end = row.offset + (first + count) * bytes;
       for (uint32_t at = row.offset + first * bytes; at < end;) {
         const uint32_t part = std::min(end, (at / kUnit + 1) * kUnit) - at;
-        check_written(block, swizzled(address + at, map.swizzle) & kOffsetMask, part);
+        const uint32_t offset = swizzled(address + at, map.swizzle) & kOffsetMask;
+        block.shadow.check_read(offset, part, block.rank);
+        block.shadow.check_proxy(offset, part, thread, block.rank, "a tensor copy");
         at += part;
       }
     });
   });
+}
+
+// Calls visit(offset, bytes) for the parts of a box in shared memory.
+template <class Visit>
+void for_units(uint32_t address, const TensorMap& map, Visit visit) {
+  const uint32_t bytes = box_bytes(map);
+  for (uint32_t at = 0; at < bytes; at += kUnit)
+    visit(swizzled(address + at, map.swizzle) & kOffsetMask, std::min(kUnit, bytes - at));
 }
 
 TensorMap read_map(Warp& warp, uint64_t address, const Instruction& instruction) {
@@ -285,7 +296,14 @@ void load(Warp& warp, const Instruction& instruction, uint32_t lanes) {
     check_box_address(to);
     const Coordinates coordinates = coordinates_of(warp, instruction, 4, instruction.option, lane);
     const uint32_t mask = receiving_blocks(warp, instruction.operands[3], lane, to);
+    check_remote_mbarriers(*warp.block, mask, barrier & kOffsetMask);
     Cluster* const cluster = warp.block->cluster;
+    for (uint32_t rank = 0; rank < cluster->blocks.size(); ++rank) {
+      if (!(mask >> rank & 1)) continue;
+      Block& block = *cluster->blocks[rank];
+      shared_pointer(*warp.block, (to & kOffsetMask) | rank << kRankShift, box_bytes(map), kUnit);
+      for_units(to, map, [&](uint32_t at, uint32_t bytes) { block.shadow.expect_bulk(at, bytes); });
+    }
     issue_load(warp, [=] {
       const std::vector<char> box = read_box(*cluster->launch, map, coordinates);
       for (uint32_t rank = 0; rank < cluster->blocks.size(); ++rank) {
@@ -336,14 +354,17 @@ void store(Warp& warp, const Instruction& instruction, uint32_t lanes) {
         break;
     }
     const BulkReduction how{type, static_cast<Reduction>(instruction.immediate2)};
-    const Block* const block = warp.block;
+    Block* const block = warp.block;
     const LaunchState* const launch = block->launch;
+    shared_pointer(*block, from, box_bytes(map), kUnit);
+    check_box(*block, from, map, coordinates, thread_of(warp, lane));
+    for_units(from, map, [&](uint32_t at, uint32_t bytes) { block->shadow.begin_source(at, bytes); });
     const auto box = std::make_shared<std::vector<char>>();
     issue_store(
         warp, lane,
         [=] {
-          check_box(*block, from, map, coordinates);
           *box = read_shared(*block, from, map);
+          for_units(from, map, [&](uint32_t at, uint32_t bytes) { block->shadow.end_source(at, bytes); });
         },
         [=] { write_box(*launch, map, coordinates, how, *box); });
   });
@@ -373,6 +394,7 @@ bool decode_tensor(Decoder& decoder, Draft& draft) {
   };
   if (draft.parts[dimensions + 1] == "global") {
     instruction.run = store;
+    decoder.uses_async_reads();
     instruction.immediate2 = static_cast<int64_t>(Reduction::none);
     for (const std::string_view part : draft.parts)
       if (const Reduction reduction = reduction_named(part); reduction != Reduction::none)

@@ -54,12 +54,19 @@ struct PendingProduct {
   uint64_t group;
 };
 
-// A bulk copy from shared memory that has not happened.
+// A bulk copy from shared memory, until its group has been waited for.
 struct PendingStore {
   std::function<void()> read;   // the source; empty after it has been read
-  std::function<void()> write;  // the destination
+  std::function<void()> write;  // the destination; empty after it has been written
+  bool waited = false;          // for its source
   uint64_t group;               // of its lane
   uint8_t lane;
+};
+
+// A wgmma whose group has not been waited for.
+struct UnwaitedProduct {
+  const Instruction* instruction;
+  uint64_t group;
 };
 
 struct AsyncState {
@@ -67,6 +74,11 @@ struct AsyncState {
   uint64_t copy_group[kWarpSize] = {};  // cp.async.commit_group of each lane so far
   std::vector<PendingProduct> products;
   uint64_t product_group = 0;
+  std::vector<UnwaitedProduct> unwaited;
+  // Registers of wgmma, in the order of Code::product_registers: the values that the latest wgmma.fence, or a
+  // product after it, has seen; and whether one is an accumulator of a product that has not been waited for.
+  std::vector<char> fenced_values;
+  std::vector<uint8_t> in_flight;
   std::vector<PendingStore> stores;
   uint64_t store_group[kWarpSize] = {};
 };

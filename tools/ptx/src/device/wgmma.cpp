@@ -19,6 +19,7 @@ namespace {
 
 enum Number { kScaleA, kScaleB, kTransposeA, kTransposeB };
 constexpr int kWarpRows = 16, kMostColumns = 256, kMostK = 16;
+constexpr size_t kRegisterBytes = 4 * kWarpSize;
 
 // A matrix in shared memory by its descriptor (ISA, "Matrix Descriptor Format", "Strides").
 struct Descriptor {
@@ -58,7 +59,7 @@ const char* unit_pointer(const Block& block, uint32_t address) {
   if (address < kSharedBase || address + 16 > block.shared.size())
     fail(kIllegalAddress, "wgmma reads shared memory at ", hex(address), ": the block has ",
          block.shared.size() - kSharedBase, " bytes from ", hex(kSharedBase));
-  check_written(block, address, 16);
+  block.shadow.check_read(address, 16, block.rank);
   return block.shared.data() + address;
 }
 
@@ -121,6 +122,53 @@ void read_b(const Warp& warp, const PendingProduct& product, int k_size, int col
               [&](int column, int k, float value) { b[k][column] = scale * value; });
 }
 
+// The values of a register of wgmma that the latest fence has seen.
+char* fenced_value(Warp& warp, Operand operand) {
+  const Code& code = *warp.block->launch->code;
+  const int32_t index = code.product_index[static_cast<size_t>(operand.at / kRegisterUnit)];
+  return warp.async.fenced_values.data() + static_cast<size_t>(index) * kRegisterBytes;
+}
+
+void set_fenced_accumulators(Warp& warp, const Instruction& instruction) {
+  if (warp.async.fenced_values.empty()) return;
+  for (int n = 0; n < instruction.immediate2 / 2; ++n)
+    std::memcpy(fenced_value(warp, instruction.operands[n]), values<char>(warp, instruction, n),
+                kRegisterBytes);
+}
+
+// Registers must not have changed since the latest wgmma.fence, and generic writes of operands in shared
+// memory need fence.proxy.async.
+void check_product(Warp& warp, const PendingProduct& product) {
+  const Instruction& instruction = *product.instruction;
+  const int accumulators = static_cast<int>(instruction.immediate2) / 2;
+  const int registers = accumulators + (instruction.elements == 4 ? 4 : 0);
+  if (warp.async.fenced_values.empty()) fail(kLaunchFailure, "wgmma without wgmma.fence before it");
+  for (int n = 0; n < registers; ++n)
+    if (std::memcmp(fenced_value(warp, instruction.operands[n]), values<char>(warp, instruction, n),
+                    kRegisterBytes) != 0)
+      fail(kLaunchFailure, "wgmma: ", n < accumulators ? "an accumulator" : "a register of A",
+           " has changed since the latest wgmma.fence");
+  const Type type = static_cast<Type>(instruction.immediate);
+  const int k_size = type == Type::tf32 ? 8 : 16, t = type == Type::tf32 ? 4 : 8;
+  const Block& block = *warp.block;
+  const auto check = [&](uint64_t bits, int first, int count, bool mn_major) {
+    for (int mn = 0; mn < count; mn += mn_major ? t : 1)
+      for (int k = 0; k < k_size; k += mn_major ? 1 : t) {
+        const uint32_t address = unit_address(Descriptor(bits), first + mn, k, t, mn_major);
+        unit_pointer(block, address);
+        block.shadow.check_proxy(address, 16, thread_of(warp, 0), block.rank, "wgmma");
+      }
+  };
+  if (instruction.elements == 1)
+    check(product.a, warp.index % 4 * kWarpRows, kWarpRows, instruction.numbers[kTransposeA] != 0);
+  check(product.b, 0, static_cast<int>(instruction.immediate2), instruction.numbers[kTransposeB] != 0);
+  warp.async.unwaited.push_back({&instruction, product.group});
+  for (int n = 0; n < accumulators; ++n) {
+    const size_t unit = static_cast<size_t>(instruction.operands[n].at / kRegisterUnit);
+    warp.async.in_flight[static_cast<size_t>(block.launch->code->product_index[unit])] = 1;
+  }
+}
+
 void wgmma(Warp& warp, const Instruction& instruction, uint32_t) {
   const int of_a = static_cast<int>(instruction.immediate2) / 2, of_b = of_a + instruction.elements;
   PendingProduct product{&instruction, 0, 0, false, warp.async.product_group};
@@ -138,6 +186,7 @@ void wgmma(Warp& warp, const Instruction& instruction, uint32_t) {
   const uint32_t scale_d = predicate(warp, instruction, of_b + 1);
   if (scale_d != 0 && scale_d != kAllLanes) fail(kLaunchFailure, "wgmma: scale-d differs between lanes");
   product.add = scale_d != 0;
+  if (warp.block->launch->launch.checks.proxies) check_product(warp, product);
   if (warp.block->launch->launch.late.products) {
     warp.async.products.push_back(product);
   } else {
@@ -167,6 +216,19 @@ bool groups_committed(Warp& warp, const Instruction& instruction) {
   return ready;
 }
 
+// The accumulators of complete products may be used again.
+void end_products(Warp& warp, uint64_t target) {
+  AsyncState& async = warp.async;
+  if (async.unwaited.empty()) return;
+  std::erase_if(async.unwaited, [&](const UnwaitedProduct& product) { return product.group < target; });
+  std::fill(async.in_flight.begin(), async.in_flight.end(), uint8_t{0});
+  for (const UnwaitedProduct& product : async.unwaited)
+    for (int n = 0; n < product.instruction->immediate2 / 2; ++n) {
+      const size_t unit = static_cast<size_t>(product.instruction->operands[n].at / kRegisterUnit);
+      async.in_flight[static_cast<size_t>(warp.block->launch->code->product_index[unit])] = 1;
+    }
+}
+
 void wait_group(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   if (!groups_committed(warp, instruction)) {
     warp.yielded |= lanes;
@@ -179,10 +241,22 @@ void wait_group(Warp& warp, const Instruction& instruction, uint32_t lanes) {
     while (done < products.size() && products[done].group < target) execute_product(other, products[done++]);
     products.erase(products.begin(), products.begin() + static_cast<std::ptrdiff_t>(done));
   });
+  end_products(warp, target);
 }
 
 void commit_group(Warp& warp, const Instruction&, uint32_t) { ++warp.async.product_group; }
-void fence(Warp&, const Instruction&, uint32_t) {}
+
+void fence(Warp& warp, const Instruction&, uint32_t) {
+  const Code& code = *warp.block->launch->code;
+  AsyncState& async = warp.async;
+  if (!warp.block->launch->launch.checks.proxies || code.product_registers.empty()) return;
+  async.fenced_values.resize(code.product_registers.size() * kRegisterBytes);
+  async.in_flight.resize(code.product_registers.size());
+  for (size_t n = 0; n < code.product_registers.size(); ++n)
+    if (async.in_flight[n] == 0)
+      std::memcpy(&async.fenced_values[n * kRegisterBytes], warp.values<char>(code.product_registers[n]),
+                  kRegisterBytes);
+}
 
 }  // namespace
 
@@ -209,6 +283,20 @@ void execute_product(Warp& warp, const PendingProduct& product) {
       float& d = values<float>(warp, instruction, r)[lane];
       d = tensor_sum((product.add ? double{d} : 0.0) + sum[column], sums);
     }
+  }
+  set_fenced_accumulators(warp, instruction);
+}
+
+void check_not_in_flight(const Warp& warp, const Instruction& instruction) {
+  if (instruction.run == wgmma) return;
+  const Code& code = *warp.block->launch->code;
+  if (&instruction == &code.instructions.back()) return;
+  for (const Operand* operand = instruction.operands; operand != (&instruction)[1].operands; ++operand) {
+    if (!operand->present() || operand->bytes != 4) continue;
+    const int32_t index = code.product_index[static_cast<size_t>(operand->at / kRegisterUnit)];
+    if (index >= 0 && code.product_registers[static_cast<size_t>(index)].at == operand->at &&
+        warp.async.in_flight[static_cast<size_t>(index)] != 0)
+      fail(kLaunchFailure, "an accumulator of a wgmma is used before wgmma.wait_group");
   }
 }
 
@@ -249,6 +337,7 @@ bool decode_wgmma(Decoder& decoder, Draft& draft) {
   shape.remove_prefix(4);
   take_number(shape, &columns);
   instruction.run = wgmma;
+  decoder.uses_async_reads();
   instruction.immediate = static_cast<int64_t>(type);
   instruction.immediate2 = columns;
   for (const std::string_view text : elements_of(draft.arguments.at(0))) draft.add(decoder.destination(text));
@@ -256,6 +345,11 @@ bool decode_wgmma(Decoder& decoder, Draft& draft) {
   const std::vector<std::string_view> a = elements_of(draft.arguments.at(1));
   instruction.elements = static_cast<uint8_t>(a.size());
   for (const std::string_view text : a) draft.add(decoder.source(text, a.size() == 1 ? 8 : 4));
+  if (a.size() == 1) {
+    for (size_t n = 0; n + 1 < draft.operands.size(); ++n) decoder.add_product_register(draft.operands[n]);
+  } else {
+    for (const Operand operand : draft.operands) decoder.add_product_register(operand);
+  }
   draft.add(decoder.source(draft.arguments.at(2), 8));
   draft.add(decoder.source(draft.arguments.at(3), 0));
   const auto argument = [&](size_t n) {

@@ -1,0 +1,39 @@
+// fence, membar (PTX ISA 9.7.13.4). Memory is sequentially consistent here; a fence matters to workers that
+// execute other clusters, and to the checks.
+#include <atomic>
+
+#include "block.h"
+#include "instruction_table.h"
+#include "mbarrier.h"
+
+namespace ptx {
+namespace {
+
+// option: the fence makes mbarriers visible to the cluster.
+void fence_memory(Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (instruction.option) fence_mbarriers(warp, lanes);
+}
+
+// fence.proxy.async. option: it orders accesses to shared memory.
+void fence_proxy(Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  if (!instruction.option) return;
+  for_lanes(lanes, [&](int lane) { warp.block->shadow.fence_proxy(thread_of(warp, lane)); });
+}
+
+}  // namespace
+
+bool decode_fence(Decoder&, Draft& draft) {
+  Instruction& instruction = draft.instruction;
+  if (draft.has("proxy")) {
+    instruction.run = fence_proxy;
+    instruction.option = draft.has("async") && !draft.has("global");
+    return true;
+  }
+  instruction.run = fence_memory;
+  // membar.cta and fence.*.cta order accesses within the block only.
+  instruction.option = !draft.has("cta");
+  return true;
+}
+
+}  // namespace ptx
