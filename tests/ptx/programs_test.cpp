@@ -1,5 +1,5 @@
-// Programs that nvcc -cudart shared built, run by tools/ptx/run: a textbook program as it is, and programs with
-// a mistake, whose message names the line.
+// Programs that nvcc -cudart shared built, run by tools/ptx/run: a textbook program as it is, and programs
+// with a mistake, whose message names the line.
 #include <gtest/gtest.h>
 
 #include <array>

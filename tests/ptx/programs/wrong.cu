@@ -1,5 +1,5 @@
-// Programs with one mistake each: wrong NAME. The comment at the end of a line is the name of the mistake that
-// is there; programs_test.cpp expects a message with that line.
+// Programs with one mistake each: wrong NAME. The comment at the end of a line is the name of the mistake
+// that is there; programs_test.cpp expects a message with that line.
 #include <cassert>
 #include <cstdio>
 #include <cstring>

@@ -6,8 +6,8 @@
 
 namespace ptx {
 
-// The settings of the interpreter, from the environment; docs/ptx.md has the table. The first call reads them.
-// An invalid value ends the process with a message on stderr and exit code 2.
+// The settings of the interpreter, from the environment; docs/ptx.md has the table. The first call reads
+// them. An invalid value ends the process with a message on stderr and exit code 2.
 struct Settings {
   TensorSums tensor_sums = TensorSums::nearest;  // PTX_TENSOR_SUMS
   TensorTies tensor_ties = TensorTies::even;     // PTX_TENSOR_TIES

@@ -1,5 +1,5 @@
-// cuTensorMapEncodeTiled() and cuTensorMapEncodeIm2col() for the interpreter: the rules of the CUDA driver API's
-// documentation, and the content that ../device reads.
+// cuTensorMapEncodeTiled() and cuTensorMapEncodeIm2col() for the interpreter: the rules of the CUDA driver
+// API's documentation, and the content that ../device reads.
 #include <cstring>
 
 #include "../device/interpreter.h"
