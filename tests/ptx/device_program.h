@@ -104,8 +104,11 @@ struct Program {
   bool together = false;
 };
 
+constexpr int kIllegalAddress = 700, kMisaligned = 716, kLaunchFailure = 719;  // cudaError_t
+
+const std::string kPool = ".extern .shared .align 1024 .b8 pool[];\n";  // dynamic shared memory
+
 // The address out + 4 * thread in %rd3.
-inline const std::string kOwnElement =
-    "mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 4; add.s64 %rd3, %rd1, %rd3;\n";
+const std::string kOwnElement = "mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 4; add.s64 %rd3, %rd1, %rd3;\n";
 
 }  // namespace ptx_test

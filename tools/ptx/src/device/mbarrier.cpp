@@ -25,6 +25,16 @@ uint32_t address_of(const Warp& warp, const Instruction& instruction, int lane) 
   return static_cast<uint32_t>(lane_address(warp, instruction, lane));
 }
 
+// Bytes of pending copies, by which the count of a phase may differ from zero.
+constexpr int64_t kMostBytes = (1 << 20) - 1;
+
+void expect_bytes(MBarrier& barrier, int64_t bytes, uint32_t address) {
+  barrier.transactions += bytes;
+  if (barrier.transactions > kMostBytes || barrier.transactions < -kMostBytes)
+    fail(kLaunchFailure, "mbarrier at ", hex(address), ": ", barrier.transactions,
+         " bytes are pending, and the limit is ", kMostBytes);
+}
+
 // The phase ends when all threads have arrived and all bytes have been copied.
 void end_phase_if_complete(MBarrier& barrier) {
   if (barrier.pending != 0 || barrier.transactions != 0) return;
@@ -67,15 +77,15 @@ void arrive_lanes(Warp& warp, const Instruction& instruction, uint32_t lanes) {
            " of the cluster");
     MBarrier& barrier = find_mbarrier(warp, address);
     if (state.present()) set_value(warp, state, lane, barrier.phase);
-    if (bytes.present()) barrier.transactions += static_cast<int64_t>(value_of(warp, bytes, lane));
+    if (bytes.present()) expect_bytes(barrier, static_cast<int64_t>(value_of(warp, bytes, lane)), address);
     arrive(warp, address, count.present() ? static_cast<uint32_t>(value_of(warp, count, lane)) : 1);
   });
 }
 
 void expect_transactions(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   for_lanes(lanes, [&](int lane) {
-    find_mbarrier(warp, address_of(warp, instruction, lane)).transactions +=
-        values<uint32_t>(warp, instruction, 1)[lane];
+    const uint32_t address = address_of(warp, instruction, lane);
+    expect_bytes(find_mbarrier(warp, address), values<uint32_t>(warp, instruction, 1)[lane], address);
   });
 }
 

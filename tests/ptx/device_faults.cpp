@@ -1,0 +1,161 @@
+// Wrong programs: each documented mistake is a fault that names the values and the place.
+#include "device_program.h"
+
+namespace ptx_test {
+namespace {
+
+struct Wrong {
+  std::string body;
+  int error;
+  std::string part;  // of the text
+  uint32_t threads = 1;
+  std::string declarations = "";
+  uint32_t dynamic_shared = 0;
+  uint32_t cluster = 1;
+};
+
+void check_faults(const std::vector<Wrong>& programs) {
+  for (const Wrong& wrong : programs) {
+    Program program(kernel(wrong.body, wrong.declarations));
+    program.launch.shape.block[0] = wrong.threads;
+    program.launch.shape.dynamic_shared = wrong.dynamic_shared;
+    program.launch.shape.grid[0] = program.launch.shape.cluster[0] = wrong.cluster;
+    program.launch.late = {true, true, true, false};
+    std::vector<uint32_t> out(64), in(64);
+    const ptx::Fault fault = program.run(out, in);
+    EXPECT_EQ(fault.error, wrong.error) << wrong.body << "\n" << fault.text;
+    EXPECT_NE(fault.text.find(wrong.part), std::string::npos) << wrong.body << "\n" << fault.text;
+  }
+}
+
+const std::string kOneMBarrier = ".shared .align 8 .b64 barrier;\n";
+
+TEST(PtxDeviceFaults, AccessesOutsideOfMemory) {
+  check_faults(
+      {{"st.global.u32 [%rd1+256], 1;", kIllegalAddress, "store of 4 bytes"},
+       {"ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1+256];", kIllegalAddress, "load of 16 bytes"},
+       {"mov.u64 %rd3, 64; ld.global.u32 %r1, [%rd3];", kIllegalAddress, "0x40"},
+       {"mov.u64 %rd3, table; cvta.const.u64 %rd3, %rd3; st.u32 [%rd3], 1;", kIllegalAddress,
+        "constant memory", 1, ".const .align 4 .u32 table[2] = {1, 2};\n"},
+       {"atom.global.add.u32 %r1, [%rd1+1024], 1;", kIllegalAddress, "atomic operation"},
+       {"st.shared.u32 [pool+64], 1;", kIllegalAddress, "the block has 64 bytes", 1, kPool, 64},
+       {"mov.u32 %r1, 0; st.shared.u32 [%r1], 1;", kIllegalAddress, "shared memory at 0x0", 1, kPool, 64},
+       {".local .b32 own[2]; mov.u32 %r1, own; add.u32 %r1, %r1, 16; st.local.u32 [%r1], 1;", kIllegalAddress,
+        "local memory"},
+       {"mov.u64 %rd3, 1; ld.param.u64 %rd4, [%rd3];", kIllegalAddress, "outside of the parameters"}});
+}
+
+TEST(PtxDeviceFaults, Misalignment) {
+  check_faults(
+      {{"st.global.u32 [%rd1+2], 1;", kMisaligned, "misaligned store of 4 bytes"},
+       {"ld.global.v2.u32 {%r1, %r2}, [%rd1+4];", kMisaligned, "misaligned load of 8 bytes"},
+       {"st.shared.u32 [pool+2], 1;", kMisaligned, "not a multiple of 4", 1, kPool, 64},
+       {"mov.u32 %r1, pool; cp.async.cg.shared.global [%r1], [%rd1+8], 16;", kMisaligned, "cp.async from", 1,
+        kPool, 64},
+       {"mov.u32 %r1, pool; mov.u32 %r2, 24; cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], %r2;",
+        kMisaligned, "multiples of 16", 1, kPool, 64}});
+}
+
+TEST(PtxDeviceFaults, MissingLanes) {
+  const std::string half = "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 16;\n";
+  check_faults(
+      {{half + "@%p1 bar.sync 0;", kLaunchFailure, ".aligned instruction is executed by lanes 0xffff", 32},
+       {half + "@!%p1 bra AWAY; bar.sync 0; bra END; AWAY: bar.sync 1; END:", kLaunchFailure,
+        "wait at an instruction", 32},
+       {half + "@%p1 bra PART; bar.sync 0; PART: ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [pool];",
+        kLaunchFailure, "wait at an instruction", 32, kPool, 1024},
+       {half + "@%p1 shfl.sync.idx.b32 %r2, %r1, 20, 31, 0xFFFF;", kLaunchFailure, "reads lane 20", 32},
+       {half + "@!%p1 bra AWAY; bar.warp.sync -1; AWAY: bar.sync 0;", kLaunchFailure,
+        "which do not come to it", 32}});
+}
+
+TEST(PtxDeviceFaults, Barriers) {
+  check_faults(
+      {{"bar.sync 0, 48;", kLaunchFailure, "not a multiple of 32", 64},
+       {"mov.u32 %r1, 16; barrier.sync %r1;", kLaunchFailure, "barrier 16 does not exist", 32},
+       {"mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 bra A; bar.sync 1, 96; bra END; A: bar.sync "
+        "1, 64; END:",
+        kLaunchFailure, "after threads arrived there for", 64},
+       {"bar.sync 0, 128;", kLaunchFailure, "deadlock", 64},
+       {"mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 bra END; bar.sync 1, 64; END:", kLaunchFailure,
+        "wait at barrier 1", 64},
+       {"barrier.cluster.wait.aligned;", kLaunchFailure, "has not arrived", 32},
+       {"barrier.cluster.arrive.aligned; barrier.cluster.arrive.aligned;", kLaunchFailure,
+        "arrives a second time", 32}});
+}
+
+TEST(PtxDeviceFaults, MBarriers) {
+  const std::string start = "mov.u32 %r1, barrier; mbarrier.init.shared::cta.b64 [%r1], 1;\n";
+  check_faults({{"mov.u32 %r1, barrier; mbarrier.arrive.shared::cta.b64 %rd3, [%r1];", kLaunchFailure,
+                 "no mbarrier", 1, kOneMBarrier},
+                {"mov.u32 %r1, barrier; mbarrier.init.shared::cta.b64 [%r1], 0;", kLaunchFailure,
+                 "count of 0", 1, kOneMBarrier},
+                {start + "mbarrier.arrive.shared::cta.b64 %rd3, [%r1], 2;", kLaunchFailure,
+                 "more arrivals than its count of 1", 1, kOneMBarrier},
+                {start + "mbarrier.inval.shared::cta.b64 [%r1]; mbarrier.arrive.shared::cta.b64 _, [%r1];",
+                 kLaunchFailure, "was invalidated", 1, kOneMBarrier},
+                {start + "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0; @!%p1 bra WAIT;",
+                 kLaunchFailure, "deadlock", 1, kOneMBarrier},
+                {start + "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 0x100000;", kLaunchFailure,
+                 "bytes", 1, kOneMBarrier},
+                {"mov.u32 %r1, barrier; mov.u32 %r2, pool; "
+                 "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%r2], [%rd1], 64, [%r1]; WAIT: bra WAIT;",
+                 kLaunchFailure, "where no mbarrier is", 1, kOneMBarrier + kPool, 64}});
+}
+
+TEST(PtxDeviceFaults, CopiesInFlightAtExit) {
+  const std::string start =
+      "mov.u32 %r1, barrier; mbarrier.init.shared::cta.b64 [%r1], 1; mov.u32 %r2, pool;\n"
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 64;\n";
+  check_faults(
+      {{start + "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd1], 64, [%r1];",
+        kLaunchFailure, "while a bulk copy to its shared memory is in flight", 1, kOneMBarrier + kPool, 64},
+       {"mov.u32 %r2, pool; st.shared.v4.u32 [%r2], {%r2, %r2, %r2, %r2}; fence.proxy.async.shared::cta;"
+        " cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 16; cp.async.bulk.commit_group;",
+        kLaunchFailure, "exits without a wait for its bulk copy", 1, kPool, 64}});
+}
+
+TEST(PtxDeviceFaults, BlocksOfAClusterThatHaveExited) {
+  check_faults(
+      {{"mov.u32 %r1, %cluster_ctarank; setp.eq.u32 %p1, %r1, 0; @%p1 bra END;\n"
+        "WAIT: ld.volatile.global.u32 %r2, [%rd1]; add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 200; @%p2 "
+        "nanosleep.u32 9;"
+        " @%p2 bra WAIT;\n"
+        "mov.u32 %r4, pool; mapa.shared::cluster.u32 %r5, %r4, 0; st.shared::cluster.u32 [%r5], 1; END:",
+        kLaunchFailure, "which has exited", 1, kPool, 64, 2},
+       {"mov.u32 %r4, pool; mapa.shared::cluster.u32 %r5, %r4, 2;", kLaunchFailure, "mapa to block 2", 1,
+        kPool, 64, 2},
+       {"mov.u32 %r4, pool; add.u32 %r4, %r4, 0x1000000; st.shared.u32 [%r4], 1;", kIllegalAddress,
+        ".shared::cta", 1, kPool, 64}});
+}
+
+TEST(PtxDeviceFaults, UnwrittenSharedMemory) {
+  check_faults(
+      {{"ld.shared.u32 %r1, [pool+8];", kLaunchFailure, "which nothing has written", 1, kPool, 64},
+       {"st.shared.u16 [pool], 1; ld.shared.u32 %r1, [pool];", kLaunchFailure, "at 0x402", 1, kPool, 64},
+       {"red.shared.add.u32 [pool], 1;", kLaunchFailure, "which nothing has written", 1, kPool, 64},
+       {"mov.u32 %r1, pool; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r1];", kLaunchFailure,
+        "nothing has written", 32, kPool, 64}});
+  Program program(kernel("ld.shared.u32 %r1, [pool];", kPool));
+  program.launch.shape.dynamic_shared = 16;
+  program.launch.checks.unwritten = false;
+  std::vector<uint32_t> out(1);
+  EXPECT_EQ(program.run(out).error, 0);
+}
+
+TEST(PtxDeviceFaults, TheTextNamesTheLinesOfInlinedFunctions) {
+  const std::string body =
+      ".loc 1 30 3\nmov.u32 %r1, 1;\n"
+      ".loc 2 12 5, function_name $L__info_string0, inlined_at 1 30 3\nst.global.u32 [%rd1+2], %r1;\n";
+  std::string text = kernel(body);
+  text += ".file 1 \"user.cu\"\n.file 2 \"library.h\", 1, 2\n";
+  Program program(text);
+  std::vector<uint32_t> out(4);
+  const ptx::Fault fault = program.run(out);
+  EXPECT_NE(fault.text.find("library.h:12, inlined at user.cu:30: st.global.u32"), std::string::npos)
+      << fault.text;
+}
+
+}  // namespace
+}  // namespace ptx_test

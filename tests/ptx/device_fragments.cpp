@@ -1,0 +1,204 @@
+// The layout of fragments, element by element, against the formulas of the PTX ISA ("Matrix Fragments for
+// mma", figures of each shape): written here as the ISA has them, row and column of the register's index i.
+#include <bit>
+
+#include "device_program.h"
+
+namespace ptx_test {
+namespace {
+
+struct Place {
+  int row, column;
+};
+
+// The ISA's formulas: groupID = lane >> 2, threadID_in_group = lane % 4.
+struct Fragments {
+  std::string shape, type;
+  int k, per;                   // elements of a register
+  Place (*a)(int lane, int i);  // row, column of a_i
+  Place (*b)(int lane, int i);  // row, column of b_i
+  int a_elements, b_elements;   // of a lane
+};
+
+Place a_of_k4_tf32(int lane, int i) { return {i == 0 ? lane >> 2 : (lane >> 2) + 8, lane % 4}; }
+Place b_of_k4_tf32(int lane, int) { return {lane % 4, lane >> 2}; }
+Place a_of_k8_tf32(int lane, int i) {
+  return {i == 0 || i == 2 ? lane >> 2 : (lane >> 2) + 8, i == 0 || i == 1 ? lane % 4 : lane % 4 + 4};
+}
+Place b_of_k8_tf32(int lane, int i) { return {i == 0 ? lane % 4 : lane % 4 + 4, lane >> 2}; }
+Place a_of_k8_half(int lane, int i) {
+  return {i == 0 || i == 1 ? lane >> 2 : (lane >> 2) + 8, lane % 4 * 2 + (i & 1)};
+}
+Place b_of_k8_half(int lane, int i) { return {lane % 4 * 2 + i, lane >> 2}; }
+Place a_of_k16_half(int lane, int i) {
+  const bool upper = (0 <= i && i < 2) || (4 <= i && i < 6);
+  return {upper ? lane >> 2 : (lane >> 2) + 8, i < 4 ? lane % 4 * 2 + (i & 1) : lane % 4 * 2 + (i & 1) + 8};
+}
+Place b_of_k16_half(int lane, int i) {
+  return {i < 2 ? lane % 4 * 2 + (i & 1) : lane % 4 * 2 + (i & 1) + 8, lane >> 2};
+}
+Place a_of_k16_byte(int lane, int i) { return {i < 4 ? lane >> 2 : (lane >> 2) + 8, lane % 4 * 4 + (i & 3)}; }
+Place b_of_k16_byte(int lane, int i) { return {lane % 4 * 4 + i, lane >> 2}; }
+Place a_of_k32_byte(int lane, int i) {
+  const bool upper = (0 <= i && i < 4) || (8 <= i && i < 12);
+  return {upper ? lane >> 2 : (lane >> 2) + 8, i < 8 ? lane % 4 * 4 + (i & 3) : lane % 4 * 4 + (i & 3) + 16};
+}
+Place b_of_k32_byte(int lane, int i) {
+  return {i < 4 ? lane % 4 * 4 + (i & 3) : lane % 4 * 4 + (i & 3) + 16, lane >> 2};
+}
+Place c_of_all(int lane, int i) { return {i < 2 ? lane >> 2 : (lane >> 2) + 8, lane % 4 * 2 + (i & 1)}; }
+
+const Fragments kFragments[] = {
+    {"m16n8k4", "tf32", 4, 1, a_of_k4_tf32, b_of_k4_tf32, 2, 1},
+    {"m16n8k8", "tf32", 8, 1, a_of_k8_tf32, b_of_k8_tf32, 4, 2},
+    {"m16n8k8", "f16", 8, 2, a_of_k8_half, b_of_k8_half, 4, 2},
+    {"m16n8k8", "bf16", 8, 2, a_of_k8_half, b_of_k8_half, 4, 2},
+    {"m16n8k16", "f16", 16, 2, a_of_k16_half, b_of_k16_half, 8, 4},
+    {"m16n8k16", "bf16", 16, 2, a_of_k16_half, b_of_k16_half, 8, 4},
+    {"m16n8k16", "s8", 16, 4, a_of_k16_byte, b_of_k16_byte, 8, 4},
+    {"m16n8k32", "s8", 32, 4, a_of_k32_byte, b_of_k32_byte, 16, 8},
+};
+
+// Small whole numbers, exact in every type.
+int a_at(int row, int k) { return (row * 7 + k * 3) % 11 - 5; }
+int b_at(int k, int column) { return (k * 5 + column * 2) % 9 - 4; }
+int c_at(int row, int column) { return row * 8 + column; }
+
+uint32_t bits(const std::string& type, int value) {
+  if (type == "s8") return static_cast<uint8_t>(value);
+  const uint32_t single = std::bit_cast<uint32_t>(static_cast<float>(value));
+  if (type == "tf32") return single;
+  if (type == "bf16") return single >> 16;
+  const int magnitude = value < 0 ? -value : value;  // f16
+  if (magnitude == 0) return 0;
+  const int exponent = 31 - std::countl_zero(static_cast<uint32_t>(magnitude));
+  return static_cast<uint32_t>((value < 0 ? 0x8000 : 0) | (exponent + 15) << 10 |
+                               (magnitude << (10 - exponent) & 0x3FF));
+}
+
+std::string registers(const std::string& prefix, int first, int count) {
+  std::string list;
+  for (int n = 0; n < count; ++n) list += (n ? ", %" : "%") + prefix + std::to_string(first + n);
+  return "{" + list + "}";
+}
+
+// Each lane reads its registers from `in` + 64 * lane words and writes D to `out` + 4 * lane words.
+std::string program_of(const Fragments& f, bool half_sums) {
+  const bool integer = f.type == "s8";
+  const int of_a = f.a_elements / f.per, of_b = f.b_elements / f.per, of_d = half_sums ? 2 : 4;
+  std::string body =
+      "mov.u32 %r60, %tid.x; mul.wide.u32 %rd3, %r60, 256; add.s64 %rd2, %rd2, %rd3; mul.wide.u32 %rd3, "
+      "%r60, 16;"
+      " add.s64 %rd1, %rd1, %rd3;\n";
+  for (int n = 0; n < of_a + of_b; ++n)
+    body += "ld.global.u32 %r" + std::to_string(n) + ", [%rd2+" + std::to_string(4 * n) + "];\n";
+  const std::string d = integer || half_sums ? "r" : "f", sum = integer ? "s32" : half_sums ? "f16" : "f32";
+  for (int n = 0; n < of_d; ++n)
+    body +=
+        "ld.global.b32 %" + d + std::to_string(40 + n) + ", [%rd2+" + std::to_string(4 * (32 + n)) + "];\n";
+  body += "mma.sync.aligned." + f.shape + ".row.col." + sum + "." + f.type + "." + f.type + "." + sum + " " +
+          registers(d, 40, of_d) + ", " + registers("r", 0, of_a) + ", " + registers("r", of_a, of_b) + ", " +
+          registers(d, 40, of_d) + ";\n";
+  for (int n = 0; n < of_d; ++n)
+    body += "st.global.b32 [%rd1+" + std::to_string(4 * n) + "], %" + d + std::to_string(40 + n) + ";\n";
+  return kernel(body);
+}
+
+void check_product(const Fragments& f, bool half_sums) {
+  SCOPED_TRACE(f.shape + " " + f.type + (half_sums ? " with f16 sums" : ""));
+  const bool integer = f.type == "s8";
+  const int of_a = f.a_elements / f.per, width = 32 / f.per;
+  std::vector<uint32_t> in(32 * 64), out(32 * 4);
+  const std::string sum_type = integer ? "s32" : half_sums ? "f16" : "tf32";
+  const auto sum_bits = [&](int value) {
+    return integer ? static_cast<uint32_t>(value) : bits(sum_type, value);
+  };
+  for (int lane = 0; lane < 32; ++lane) {
+    uint32_t* const words = &in[static_cast<size_t>(lane) * 64];
+    for (int i = 0; i < f.a_elements; ++i) {
+      const Place place = f.a(lane, i);
+      words[i / f.per] |= bits(f.type, a_at(place.row, place.column)) << (width * (i % f.per));
+    }
+    for (int i = 0; i < f.b_elements; ++i) {
+      const Place place = f.b(lane, i);
+      words[of_a + i / f.per] |= bits(f.type, b_at(place.row, place.column)) << (width * (i % f.per));
+    }
+    for (int i = 0; i < 4; ++i) {
+      const Place place = c_of_all(lane, i);
+      const uint32_t c = sum_bits(c_at(place.row, place.column));
+      words[32 + (half_sums ? i / 2 : i)] |= half_sums ? c << (16 * (i % 2)) : c;
+    }
+  }
+  Program program(program_of(f, half_sums));
+  program.launch.shape.block[0] = 32;
+  const ptx::Fault fault = program.run(out, in);
+  ASSERT_EQ(fault.error, 0) << fault.text;
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int i = 0; i < 4; ++i) {
+      const Place place = c_of_all(lane, i);
+      int sum = c_at(place.row, place.column);
+      for (int k = 0; k < f.k; ++k) sum += a_at(place.row, k) * b_at(k, place.column);
+      const uint32_t word = out[static_cast<size_t>(lane * 4 + (half_sums ? i / 2 : i))];
+      EXPECT_EQ(half_sums ? word >> (16 * (i % 2)) & 0xFFFF : word, sum_bits(sum))
+          << "lane " << lane << ", i " << i;
+    }
+  }
+}
+
+TEST(PtxDeviceFragments, ProductsHaveTheLayoutsOfTheIsa) {
+  for (const Fragments& f : kFragments) check_product(f, false);
+}
+
+TEST(PtxDeviceFragments, SumsInHalvesArePairs) {
+  for (const Fragments& f : kFragments)
+    if (f.type == "f16") check_product(f, true);
+}
+
+// ldmatrix: row r of matrix m is at the address of lane 8 m + r; a lane receives the elements 2 (lane % 4)
+// and the next of row lane / 4 of each, or with .trans those rows of column lane / 4.
+TEST(PtxDeviceFragments, MatricesMoveBetweenSharedMemoryAndRegisters) {
+  for (const bool transposed : {false, true}) {
+    const std::string trans = transposed ? ".trans" : "";
+    Program program(kernel(R"(
+      mov.u32 %r1, %tid.x; mov.u32 %r2, pool;
+      shl.b32 %r3, %r1, 4; add.u32 %r3, %r3, %r2;          // the lane's row of 16 bytes
+      mul.wide.u32 %rd3, %r1, 16; add.s64 %rd4, %rd2, %rd3;
+      ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%rd4]; st.shared.v4.u32 [%r3], {%r4, %r5, %r6, %r7};
+      bar.sync 0;
+      ldmatrix.sync.aligned.m8n8.x4)" +
+                               trans +
+                               R"(.shared.b16 {%r10, %r11, %r12, %r13}, [%r3];
+      add.s64 %rd5, %rd1, %rd3; st.global.v4.u32 [%rd5], {%r10, %r11, %r12, %r13};
+      bar.sync 0;
+      stmatrix.sync.aligned.m8n8.x4)" +
+                               trans + R"(.shared.b16 [%r3+512], {%r10, %r11, %r12, %r13};
+      bar.sync 0;
+      ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r3+512]; st.global.v4.u32 [%rd5+512], {%r4, %r5, %r6, %r7};
+      movmatrix.sync.aligned.m8n8.trans.b16 %r20, %r10;
+      mul.wide.u32 %rd6, %r1, 4; add.s64 %rd6, %rd1, %rd6; st.global.u32 [%rd6+1024], %r20;)",
+                           ".extern .shared .align 16 .b8 pool[];\n"));
+    program.launch.shape.block[0] = 32;
+    program.launch.shape.dynamic_shared = 1024;
+    std::vector<uint16_t> in(256), out(512 + 64);
+    for (size_t n = 0; n < in.size(); ++n) in[n] = static_cast<uint16_t>(1000 + n);
+    const ptx::Fault fault = program.run(out, in);
+    ASSERT_EQ(fault.error, 0) << fault.text;
+    const auto element = [&](int matrix, int row, int column) {
+      return 1000 + matrix * 64 + row * 8 + column;
+    };
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int e = 0; e < 2; ++e) {
+        const int line = lane / 4, at = lane % 4 * 2 + e;
+        for (int matrix = 0; matrix < 4; ++matrix)
+          EXPECT_EQ(out[static_cast<size_t>(lane * 8 + matrix * 2 + e)],
+                    transposed ? element(matrix, at, line) : element(matrix, line, at));
+        EXPECT_EQ(out[static_cast<size_t>(512 + lane * 2 + e)],
+                  transposed ? element(0, line, at) : element(0, at, line));
+      }
+    }
+    for (size_t n = 0; n < 256; ++n) EXPECT_EQ(out[256 + n], in[n]);  // stmatrix is the inverse
+  }
+}
+
+}  // namespace
+}  // namespace ptx_test
