@@ -49,6 +49,7 @@ Settings from_environment() {
   const Word ties[] = {{"even", [&] { s.tensor_ties = TensorTies::even; }},
                        {"away", [&] { s.tensor_ties = TensorTies::away; }}};
   const Word allowed[] = {{"unwritten", [&] { s.checks.unwritten = false; }},
+                          {"proxies", [&] { s.checks.proxies = false; }},
                           {"exited_blocks", [&] { s.checks.exited_blocks = false; }}};
   read_words("PTX_TENSOR_SUMS", sums);
   read_words("PTX_TENSOR_TIES", ties);
