@@ -1,6 +1,6 @@
 // main() of every benchmark. It extends Google Benchmark's context by the data that the results depend on.
-// Exit codes: 0 success, 1 a benchmark failed, 2 a bad argument: no benchmark has a name that the filter
-// matches, or the filter is no regular expression.
+// Exit codes: 0 success, 1 a benchmark failed, 2 a bad argument, such as a filter that is no regular
+// expression or matches no benchmark's name.
 
 #include <cuda_runtime_api.h>
 
@@ -12,8 +12,11 @@
 #include <rondo/bench/support/peaks.h>
 #include <rondo/kernels/runtime/platform.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <string_view>
 
 namespace {
 
@@ -41,11 +44,22 @@ void add_context() {
   benchmark::AddCustomContext("fma_peak_flops_per_second", concat(peaks.fma_flops_per_second));
 }
 
+// Google Benchmark calls it instead of an error message where the format or the unit of time is none of the
+// listed ones, and then exits with 0.
+void refuse_format() {
+  benchmark::PrintDefaultHelp();
+  std::cerr
+      << "--benchmark_format, --benchmark_out_format or --benchmark_time_unit has none of these values\n";
+  std::exit(2);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   rondo::set_cuda_environment();
-  benchmark::Initialize(&argc, argv);
+  const bool asks_for_help =
+      std::any_of(argv, argv + argc, [](std::string_view word) { return word == "--help"; });
+  benchmark::Initialize(&argc, argv, asks_for_help ? benchmark::PrintDefaultHelp : refuse_format);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   int devices = 0;
   if (const rondo::Status counted = rondo::count_devices(devices); !counted.ok()) {

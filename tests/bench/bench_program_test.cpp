@@ -21,6 +21,16 @@ TEST_F(BenchProgram, AFilterThatMatchesNothingIsABadArgument) {
   EXPECT_EQ(list.out, "launch_eager/manual_time\n");
 }
 
+TEST_F(BenchProgram, AFormatThatDoesNotExistIsABadArgument) {
+  for (const std::string flag :
+       {"--benchmark_format=xml", "--benchmark_out_format=xml", "--benchmark_time_unit=h"}) {
+    const Outcome outcome = run({flag});
+    EXPECT_EQ(outcome.code, 2) << flag << ": " << outcome.text();
+    EXPECT_EQ(missing(outcome.err, {flag.substr(0, flag.find('='))}), "") << flag;
+  }
+  EXPECT_EQ(run({"--help"}).code, 0);
+}
+
 // The time of the iterations, and no warning about the build of Google Benchmark.
 TEST_F(BenchProgram, PrintsTimesWithUnits) {
   const std::vector<std::string> words = {"--benchmark_filter=launch_eager", "--benchmark_min_time=0.001"};
