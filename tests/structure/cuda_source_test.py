@@ -15,15 +15,17 @@ ROOT = pathlib.Path(sys.argv[1])
 FOLDERS = ("kernels", "collectives", "nn", "bench", "tests", "tools")
 ENDINGS = (".cu", ".cuh", ".h", ".inc")  # what nvcc reads
 
-COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|R"\((?:.*?)\)"|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|R"\((?:.*?)\)"|"(?:\\.|[^"\\\n])*"|^[ \t]*#[^\n]*',
+                               re.DOTALL | re.MULTILINE)
 DESIGNATED_LIST = re.compile(r"(?<![=!<>])=\s*\{\s*\.")
-# What precedes the = of an assignment: one expression. A declaration has a type and a name.
-EXPRESSION = re.compile(r"[*&(]*[A-Za-z_][\w:]*(?:(?:\.|->)\s*\w+|\[[^;]*\]|\([^;]*\)|\))*\s*$")
-NOT_A_VALUE = re.compile(r"\b(?:return|case|else|do)\s+")
+# What precedes the = of a declaration: a type and a name, or a comma and a further name. What precedes it in a
+# list: `{.a = {.b = 1}}`.
+DECLARATION = re.compile(r"(?:\b(?!else\b|do\b)\w+|>)[\s*&]+[\w:]+(?:\[[^][]*\])*\s*$|,\s*\w+\s*$")
+MEMBER = re.compile(r"[{,]\s*\.\w+\s*$")
 
 
 def without_comments(text):
-    """The text with comments and strings blanked, so that line numbers stay."""
+    """The text with comments, strings and directives blanked, so that line numbers stay."""
     return COMMENT_OR_STRING.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
@@ -32,12 +34,8 @@ def assigned_designators(text):
     text = without_comments(text)
     lines = []
     for match in DESIGNATED_LIST.finditer(text):
-        # The statement, or the member of a list (`{.a = {.b = 1}}`), which is no assignment.
-        start = max(text.rfind(mark, 0, match.start()) for mark in (";", "{", "}", "\n#"))
-        before = text[start + 1:match.start()].lstrip()
-        before = re.sub(r"^(?:if|while|for)\s*\(.*\)\s*", "", before, flags=re.DOTALL)
-        before = NOT_A_VALUE.sub("", before).rsplit("=", 1)[-1].lstrip()
-        if not before.startswith(".") and EXPRESSION.match(before):
+        before = text[:match.start()]
+        if not DECLARATION.search(before) and not MEMBER.search(before):
             lines.append(text.count("\n", 0, match.start()) + 1)
     return lines
 
@@ -58,7 +56,10 @@ class CudaSource(unittest.TestCase):
         for text in ("*shape = {.grid_x = 1};", "p.epilogue = {.aligned = true};", "s = {\n    .a = x};",
                      "if (tile) *plan = {.splits = 1};", "h->s = { .a = 1 };", "list[2 * i] = {.a = 1};",
                      "shape() = {.a = 1};", "a = b = {.a = 1};", "else s = {.a = 1};",
-                     "(*shape) = {.a = 1};", "a::b = {.c = 1};"):
+                     "(*shape) = {.a = 1};", "a::b = {.c = 1};", "case 3: s = {.a = 1};",
+                     "for (int i = 0; i < 3; ++i) s[i] = {.a = 1};", "if constexpr (A<B>) s = {.a = 1};",
+                     "std::get<0>(t) = {.a = 1};", "do s = {.a = 1};", "m[{1, 2}] = {.a = 1};",
+                     "#pragma unroll\n  s[i] = {.a = 1};"):
             self.assertEqual(len(assigned_designators(f"int f() {{\n  g();\n  {text}\n}}")), 1, text)
 
     def test_other_lists_are_accepted(self):
@@ -66,7 +67,9 @@ class CudaSource(unittest.TestCase):
                      "const std::vector<S> v = {{.a = 1}};", "return {.a = 1};", "f({.a = 1});",
                      "constexpr W kA = {.a = true}, kB = {.b = true};", "N n = {.s = {.a = 1}};",
                      "// *shape = {.grid_x = 1};", "if (a == b) f({.a = 1});", "S s{.a = 1, .b = {.c = 2}};",
-                     "auto& [a, b] = x;", "void f(S s = {.a = 1});"):
+                     "auto& [a, b] = x;", "void f(S s = {.a = 1});", "const S A::kB = {.a = 1};",
+                     "S list[2] = {.a = 1};", "V<S> v = {.a = 1};", "const S& s = {.a = 1};",
+                     "S s = {\n .a = 1,\n .b = {.c = 1}};"):
             self.assertEqual(assigned_designators(f"int f() {{\n  g();\n  {text}\n}}"), [], text)
 
 
