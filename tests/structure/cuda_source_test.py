@@ -18,9 +18,9 @@ ENDINGS = (".cu", ".cuh", ".h", ".inc")  # what nvcc reads
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|R"\((?:.*?)\)"|"(?:\\.|[^"\\\n])*"|^[ \t]*#[^\n]*',
                                re.DOTALL | re.MULTILINE)
 DESIGNATED_LIST = re.compile(r"(?<![=!<>])=\s*\{\s*\.")
-# What precedes the = of a declaration: a type and a name, or a comma and a further name. What precedes it in a
-# list: `{.a = {.b = 1}}`.
+# What precedes the = of a declaration: a type and a name, or a comma and a further name.
 DECLARATION = re.compile(r"(?:\b(?!else\b|do\b)\w+|>)[\s*&]+[\w:]+(?:\[[^][]*\])*\s*$|,\s*\w+\s*$")
+# The same in a list: `{.a = {.b = 1}}`.
 MEMBER = re.compile(r"[{,]\s*\.\w+\s*$")
 
 
