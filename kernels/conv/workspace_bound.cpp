@@ -9,9 +9,9 @@
 
 namespace rondo {
 
-// The method does not depend on the number of images. With more images grow the parts of the few-channels and
-// Winograd kernels, and those of the moments. The parts of an implicit GEMM do not: for them there is
-// most_partial_bytes(). Fewer images may choose the other kind of wgmma's pixels.
+// The method does not depend on the number of images. The parts of the few-channels and Winograd kernels, and
+// those of the moments, grow with it. The parts of an implicit GEMM do not: most_partial_bytes() bounds them.
+// With fewer images wgmma may take the other kind of pixels.
 Conv2dWorkspaceBytes conv2d_workspace_bound(const ImageView<const float>& x,
                                             const FilterView<const float>& filter,
                                             const Conv2dOptions& options, DType type) {

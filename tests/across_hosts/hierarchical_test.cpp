@@ -278,7 +278,7 @@ TEST(Hierarchical, TakesAtMost64Processes) {
 }
 
 #ifdef __SIMT__
-// A slot is a message. The limit applies before memory is allocated, which there is not enough of here.
+// A slot is a message. The device has too little memory for such slots: the limit is checked first.
 TEST(Hierarchical, TakesSlotsOfAtMost1GiBAcrossProcesses) {
   constexpr int64_t kMost = int64_t{1} << 30;
   ASSERT_EQ(simt::set_memory_limit(0, size_t{1} << 20), cudaSuccess);
