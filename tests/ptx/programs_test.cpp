@@ -1,10 +1,12 @@
 // Programs that nvcc -cudart shared built, run by tools/ptx/run: a textbook program as it is, and programs
 // with a mistake, whose message names the line.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 namespace {
@@ -49,6 +51,17 @@ TEST(PtxPrograms, ATextbookProgramRunsInDrawnOrders) {
     const Result result = run("SIMT_SEED=" + std::string(seed) + " " + program("textbook"));
     EXPECT_EQ(result.text, kTextbook) << "seed " << seed;
   }
+}
+
+TEST(PtxPrograms, AReportHasKernelsAndForms) {
+  const std::string file = testing::TempDir() + "ptx_report_" + std::to_string(getpid());
+  run("PTX_REPORT=" + file + " " + program("textbook"));
+  std::ifstream report(file);
+  const std::string text((std::istreambuf_iterator<char>(report)), {});
+  std::remove(file.c_str());
+  EXPECT_NE(text.find("90 R _Z6rotatePiS_i\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("90 K 1 _Z12weighted_sumiPKfPf\n"), std::string::npos) << text;  // of three blocks
+  EXPECT_NE(text.find(" ld.global"), std::string::npos) << text;
 }
 
 // nvcc --compress-mode: the text itself, LZ4, and two levels of Zstandard.

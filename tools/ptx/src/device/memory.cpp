@@ -128,7 +128,7 @@ char* lane_pointer(Warp& warp, Space space, uint64_t address, uint32_t bytes, Ac
       uint32_t offset = 0;
       char* pointer =
           shared_pointer(*warp.block, static_cast<uint32_t>(address), bytes, bytes, &owner, &offset);
-      if (access != Access::write) owner->shadow.check_read(offset, bytes, owner->rank);
+      if (access != Access::write) owner->shadow.check_load(offset, bytes, owner->rank);
       if (access != Access::read)
         owner->shadow.write(
             offset, bytes, owner == warp.block ? thread_of(warp, lane) : SharedShadow::kForeign, owner->rank);

@@ -33,7 +33,6 @@ class Turns {
   explicit Turns(const Launch& launch)
       : launch_(launch), state_(launch), drawn_(launch.seed || launch.late.drawn) {
     ++running_workers;
-    if (launch.count) count_launch(*launch.kernel);
   }
   ~Turns() {
     set_idle(false);
@@ -43,6 +42,7 @@ class Turns {
   Turns& operator=(const Turns&) = delete;
 
   void add(uint64_t number) {
+    if (launch_.count && number == 0) count_launch(*launch_.kernel);
     resident_.push_back(start_cluster(state_, number));
     if (!drawn_) return;
     const uint64_t seed = launch_.seed.value_or(0);

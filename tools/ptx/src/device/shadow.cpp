@@ -64,6 +64,14 @@ void SharedShadow::check_read(uint32_t offset, uint32_t bytes, uint32_t rank) co
        ", which nothing has written, or to which a bulk copy is under way");
 }
 
+void SharedShadow::check_load(uint32_t offset, uint32_t bytes, uint32_t rank) const {
+  if (state_.empty()) return;
+  const uint8_t* const state = state_.data() + offset;
+  const uint8_t* const end = state + bytes;
+  if (std::find_if(state, end, [](uint8_t byte) { return byte != kUnwritten; }) == end)
+    check_read(offset, bytes, rank);
+}
+
 void SharedShadow::begin_source(uint32_t offset, uint32_t bytes) {
   if (state_.empty()) return;
   ++sources_;

@@ -35,6 +35,9 @@ class SharedShadow {
 
   // Faults if a byte is unwritten.
   void check_read(uint32_t offset, uint32_t bytes, uint32_t rank) const;
+  // Of one load of a thread: faults if all of its bytes are unwritten. A struct may have padding, which its
+  // copy by a wide load includes.
+  void check_load(uint32_t offset, uint32_t bytes, uint32_t rank) const;
 
   // The source of a bulk copy, from its issue until it has been read.
   void begin_source(uint32_t offset, uint32_t bytes);

@@ -116,3 +116,23 @@ cudaError_t cudaFuncSetCacheConfig(const void* kernel, cudaFuncCache) {
     return cudaSuccess;
   });
 }
+
+// Clusters of a size share nothing but the multiprocessors here.
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* kernel,
+                                           const cudaLaunchConfig_t* config) {
+  if (!clusters || !config) return api([](Runtime&) { return cudaErrorInvalidValue; });
+  unsigned blocks = 1;
+  for (unsigned i = 0; i < config->numAttrs; ++i)
+    if (const auto& size = config->attrs[i].val.clusterDim;
+        config->attrs[i].id == cudaLaunchAttributeClusterDimension)
+      blocks = size.x * size.y * size.z;
+  const dim3 block = config->blockDim;
+  int per_multiprocessor = 0, multiprocessors = 0;
+  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &per_multiprocessor, kernel, static_cast<int>(block.x * block.y * block.z), config->dynamicSmemBytes);
+  if (error != cudaSuccess) return error;
+  const cudaError_t asked =
+      cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, host_thread().device);
+  *clusters = blocks == 0 ? 0 : per_multiprocessor * multiprocessors / static_cast<int>(blocks);
+  return asked;
+}
