@@ -133,13 +133,21 @@ TEST(PtxDeviceFaults, BlocksOfAClusterThatHaveExited) {
 TEST(PtxDeviceFaults, UnwrittenSharedMemory) {
   check_faults(
       {{"ld.shared.u32 %r1, [pool+8];", kLaunchFailure, "which nothing has written", 1, kPool, 64},
-       {"st.shared.u16 [pool], 1; ld.shared.u32 %r1, [pool];", kLaunchFailure, "at 0x402", 1, kPool, 64},
+       {"st.shared.u16 [pool], 1; ld.shared.u32 %r1, [pool+4];", kLaunchFailure, "at 0x404", 1, kPool, 64},
        {"red.shared.add.u32 [pool], 1;", kLaunchFailure, "which nothing has written", 1, kPool, 64},
        {"mov.u32 %r1, pool; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r1];", kLaunchFailure,
         "nothing has written", 32, kPool, 64}});
   Program program(kernel("ld.shared.u32 %r1, [pool];", kPool));
   program.launch.shape.dynamic_shared = 16;
   program.launch.checks.unwritten = false;
+  std::vector<uint32_t> out(1);
+  EXPECT_EQ(program.run(out).error, 0);
+}
+
+// A struct of two bytes and padding, which a copy of the struct includes.
+TEST(PtxDeviceFaults, PaddingMayBeUnwritten) {
+  Program program(kernel("st.shared.u16 [pool], 1; ld.shared.u32 %r1, [pool];", kPool));
+  program.launch.shape.dynamic_shared = 16;
   std::vector<uint32_t> out(1);
   EXPECT_EQ(program.run(out).error, 0);
 }
