@@ -131,8 +131,9 @@ function(rondo_target name)
     # CUDA 13.0 on that is nvcc's default. Diagnostic 1407: launch() is hidden, and some of its instances are
     # local to a file, which are not visible anyway.
     target_compile_options(${name} PRIVATE
-      $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${rondo_host_warnings} -Xptxas=-warn-spills -lineinfo
-        --extended-lambda --device-entity-has-hidden-visibility=true --static-global-template-stub=true
+      $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${rondo_host_warnings} -Xptxas=-warn-spills
+        $<$<BOOL:${RONDO_LINE_TABLES}>:-lineinfo> --compress-mode=size --extended-lambda
+        --device-entity-has-hidden-visibility=true --static-global-template-stub=true
         --diag-suppress=1407>)
     if(rondo_werror_nvcc)
       target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-Werror>)
