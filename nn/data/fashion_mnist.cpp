@@ -44,12 +44,6 @@ std::string find_file(const std::string& directory, const KnownFile& file) {
                            ".gz (nor the same without .gz), one of the four files of the data set"));
 }
 
-struct Half {  // images and labels for training or test
-  IdxArray images;
-  IdxArray labels;
-  bool authentic = false;
-};
-
 void check_images(const std::vector<int64_t>& shape, const std::string& path) {
   if (shape.size() != 3)
     throw Error(
@@ -85,20 +79,35 @@ bool matches(const IdxArray& array, const KnownFile& file, const std::string& pa
   return false;
 }
 
-Half load_half(const std::string& directory, const KnownFile& image_file, const KnownFile& label_file,
-               Checksums checksums) {
-  const std::string image_path = find_file(directory, image_file);
-  const std::string label_path = find_file(directory, label_file);
-  Half half;
-  half.images = read_idx(image_path, [&](const auto& shape) { check_images(shape, image_path); });
-  half.labels = read_idx(
-      label_path, [&](const auto& shape) { check_label_count(shape, label_path, half.images.shape[0]); });
-  check_labels(half.labels, label_path);
-  const bool images_match = matches(half.images, image_file, image_path, checksums);
-  const bool labels_match = matches(half.labels, label_file, label_path, checksums);
-  half.authentic = images_match && labels_match;
-  return half;
-}
+// The images and labels for training or test. The constructor compares their headers; load() unpacks them.
+class Half {
+ public:
+  Half(const std::string& directory, const KnownFile& images, const KnownFile& labels)
+      : image_file_(images),
+        label_file_(labels),
+        images_(find_file(directory, images)),
+        labels_(find_file(directory, labels)) {
+    check_images(images_.shape(), images_.path());
+    check_label_count(labels_.shape(), labels_.path(), images_.shape()[0]);
+  }
+
+  // Returns whether both files are byte for byte those of Fashion-MNIST.
+  bool load(Checksums checksums, std::vector<uint8_t>* images, std::vector<uint8_t>* labels, int64_t* count) {
+    IdxArray read_labels = labels_.read();  // the smaller file first
+    check_labels(read_labels, labels_.path());
+    IdxArray read_images = images_.read();
+    const bool images_match = matches(read_images, image_file_, images_.path(), checksums);
+    const bool labels_match = matches(read_labels, label_file_, labels_.path(), checksums);
+    *images = std::move(read_images.values);
+    *labels = std::move(read_labels.values);
+    *count = images_.shape()[0];
+    return images_match && labels_match;
+  }
+
+ private:
+  const KnownFile &image_file_, &label_file_;
+  IdxFile images_, labels_;
+};
 
 void keep_first(std::vector<uint8_t>& images, std::vector<uint8_t>& labels, int64_t& count, int64_t samples) {
   count = std::min(count, samples);
@@ -117,17 +126,13 @@ FashionMnist load_fashion_mnist(const std::string& directory, Checksums checksum
   if (const std::string why = why_no_folder(directory); !why.empty())
     throw Error(
         bad_argument("'", directory, "' ", why, ", must be a folder with the four files of Fashion-MNIST"));
-  Half train = load_half(directory, kTrainImages, kTrainLabels, checksums);
-  Half test = load_half(directory, kTestImages, kTestLabels, checksums);
-
+  Half train(directory, kTrainImages, kTrainLabels);
+  Half test(directory, kTestImages, kTestLabels);
   FashionMnist data;
-  data.train_count = train.images.shape[0];
-  data.test_count = test.images.shape[0];
-  data.train_images = std::move(train.images.values);
-  data.train_labels = std::move(train.labels.values);
-  data.test_images = std::move(test.images.values);
-  data.test_labels = std::move(test.labels.values);
-  data.authentic = train.authentic && test.authentic;
+  const bool train_authentic =
+      train.load(checksums, &data.train_images, &data.train_labels, &data.train_count);
+  const bool test_authentic = test.load(checksums, &data.test_images, &data.test_labels, &data.test_count);
+  data.authentic = train_authentic && test_authentic;
   return data;
 }
 

@@ -2,7 +2,6 @@
 #include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/text.h>
-#include <rondo/nn/data/gzip.h>
 #include <rondo/nn/data/idx.h>
 #include <rondo/nn/io/sha256.h>
 
@@ -59,37 +58,37 @@ std::string product_text(const std::vector<int64_t>& shape) {
 
 }  // namespace
 
-IdxArray read_idx(const std::string& path, const ShapeCheck& check_shape) {
-  DataFile file(path);
-  std::vector<uint8_t> content;
-  file.read(&content, kMostHeaderBytes);
-  check_magic(content, path);
+IdxFile::IdxFile(const std::string& path) : path_(path), file_(path) {
+  file_.read(&content_, kMostHeaderBytes);
+  check_magic(content_, path_);
 
-  const int64_t rank = content[3], header_bytes = kMagicBytes + rank * kSizeBytes;
-  if (std::ssize(content) < header_bytes)
-    fail(path, "ends inside its header: ", counted(content.size(), "byte"), ", must be at least ",
+  const int64_t rank = content_[3], header_bytes = kMagicBytes + rank * kSizeBytes;
+  if (std::ssize(content_) < header_bytes)
+    fail(path_, "ends inside its header: ", counted(content_.size(), "byte"), ", must be at least ",
          header_bytes, " for ", counted(rank, "dimension"));
-  IdxArray array;
   for (int64_t i = 0; i < rank; ++i)
-    array.shape.push_back(big_endian_word(content.data() + kMagicBytes + i * kSizeBytes));
-  if (check_shape) check_shape(array.shape);
-  const int64_t promised = saturating_product(array.shape), most = kMostDataBytes - header_bytes;
-  if (promised > most && file.most_bytes() > std::ssize(content))  // else it is cut off
-    fail(path, "has a header that promises ", product_text(array.shape), " values, must be at most ", most);
+    shape_.push_back(big_endian_word(content_.data() + kMagicBytes + i * kSizeBytes));
+}
+
+IdxArray IdxFile::read() {
+  const int64_t header_bytes = kMagicBytes + std::ssize(shape_) * kSizeBytes;
+  const int64_t promised = saturating_product(shape_), most = kMostDataBytes - header_bytes;
+  if (promised > most && file_.most_bytes() > std::ssize(content_))  // else it is cut off
+    fail(path_, "has a header that promises ", product_text(shape_), " values, must be at most ", most);
 
   // One byte more than promised, if there is one.
   const int64_t wanted = std::min(promised, most) + 1 + header_bytes;
-  file.read(&content, std::max<int64_t>(wanted - std::ssize(content), 1));
-  const int64_t present = std::ssize(content) - header_bytes;
+  file_.read(&content_, std::max<int64_t>(wanted - std::ssize(content_), 1));
+  const int64_t present = std::ssize(content_) - header_bytes;
   if (promised > present)
-    fail(path, "is cut off: its header promises ", product_text(array.shape), " values, but only ",
+    fail(path_, "is cut off: its header promises ", product_text(shape_), " values, but only ",
          counted(present, "byte"), present == 1 ? " follows" : " follow");
   if (promised < present)
-    fail(path, "has too many bytes: its header promises ", product_text(array.shape),
+    fail(path_, "has too many bytes: its header promises ", product_text(shape_),
          " values, but more bytes follow");
-  array.sha256 = sha256(content);
-  content.erase(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(header_bytes));
-  array.values = std::move(content);
+  IdxArray array = {.shape = shape_, .values = {}, .sha256 = sha256(content_)};
+  content_.erase(content_.begin(), content_.begin() + static_cast<std::ptrdiff_t>(header_bytes));
+  array.values = std::move(content_);
   return array;
 }
 

@@ -6,8 +6,9 @@
 // Source: the format's description with the original MNIST files (Y. LeCun, C. Cortes, C. Burges).
 #pragma once
 
+#include <rondo/nn/data/gzip.h>
+
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,27 @@ struct IdxArray {
   std::string sha256;  // of the whole decompressed file
 };
 
-// Throws for an invalid shape.
-using ShapeCheck = std::function<void(const std::vector<int64_t>& shape)>;
+// An IDX file of unsigned bytes, gzipped or not, of at most kMostDataBytes (gzip.h). The constructor reads only
+// the header, so that the shapes of several files can be compared before any values are unpacked. Both throw
+// a bad_argument Error that names the file, the value found and the valid values.
+class IdxFile {
+ public:
+  explicit IdxFile(const std::string& path);
 
-// Reads the IDX file of unsigned bytes at `path`, gzipped or not, of at most kMostDataBytes (gzip.h). Throws
-// a bad_argument Error that names the file, the value found and the valid values. Unpacks no more than the
-// header promises, and calls `check_shape` before that.
-IdxArray read_idx(const std::string& path, const ShapeCheck& check_shape = {});
+  const std::string& path() const { return path_; }
+  const std::vector<int64_t>& shape() const { return shape_; }
+
+  // Unpacks no more values than the header promises. To be called at most once.
+  IdxArray read();
+
+ private:
+  const std::string path_;
+  DataFile file_;
+  std::vector<uint8_t> content_;  // the beginning of the file
+  std::vector<int64_t> shape_;
+};
+
+// The whole file.
+inline IdxArray read_idx(const std::string& path) { return IdxFile(path).read(); }
 
 }  // namespace rondo

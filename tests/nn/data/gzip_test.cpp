@@ -94,6 +94,27 @@ TEST_F(Gzip, AShapeIsCheckedBeforeItsValuesAreUnpacked) {
   EXPECT_LT(peak_bytes() - before, 16 * kMiB);
 }
 
+// Nothing is unpacked of any file before the headers of all four have been compared, and labels are checked
+// before images are unpacked.
+TEST_F(Gzip, AllHeadersAreComparedBeforeValuesAreUnpacked) {
+  constexpr uint32_t kMany = 512 * kMiB / 784;
+  const auto refusal = [&] {
+    return error_of([&] { load_fashion_mnist(directory_.path(), Checksums::report); });
+  };
+  write_bomb(idx({kMany, 28, 28}, {}), 512, "train-images-idx3-ubyte.gz");
+  write_file(directory_ / "train-labels-idx1-ubyte.gz", gzip(idx({60}, Bytes(60))));
+  const int64_t before = peak_bytes();
+  EXPECT_EQ(missing(refusal(), {"train-labels", concat("holds 60 labels, must be ", kMany)}), "");
+  write_file(directory_ / "train-labels-idx1-ubyte.gz", gzip(idx({kMany}, Bytes(kMany))));
+  write_file(directory_ / "t10k-images-idx3-ubyte.gz", gzip(idx({2, 28, 28}, Bytes(2 * 784))));
+  write_file(directory_ / "t10k-labels-idx1-ubyte.gz", gzip(idx({3}, Bytes(3))));
+  EXPECT_EQ(missing(refusal(), {"t10k-labels", "holds 3 labels, must be 2"}), "");
+  write_file(directory_ / "t10k-labels-idx1-ubyte.gz", gzip(idx({2}, Bytes(2))));
+  write_file(directory_ / "train-labels-idx1-ubyte.gz", gzip(idx({kMany}, Bytes(kMany, 10))));
+  EXPECT_EQ(missing(refusal(), {"train-labels", "label 0 is 10"}), "");
+  EXPECT_LT(peak_bytes() - before, 16 * kMiB);
+}
+
 // The file is sparse: it has the size but uses no disk space.
 TEST_F(Gzip, TheBoundOfDataFilesIsOneGiB) {
   EXPECT_EQ(kMostDataBytes, 1024 * kMiB);
