@@ -198,6 +198,8 @@ ptxas info    : Function properties for second
 ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized \
 due to a call in function 'second'
 ptxas info    : Used 40 registers, used 0 barriers
+ptxas warning : Value of threads per SM for entry third is out of range. .minnctapersm will be ignored
+ptxas /tmp/a.ptx, line 9; warning : Instruction 'x' is deprecated
 """
 
 PTX = """.visible .func (.param .b32 func_retval0) helper(
@@ -238,7 +240,11 @@ class Compiler(unittest.TestCase):
                       "static_shared": 2048},
             "second": {"registers": 40, "spill_stores": 0, "spill_loads": 0, "stack": 0, "static_shared": 0}})
         self.assertEqual([(warning["code"], warning["kernel"]) for warning in warnings],
-                         [("C7510", "second")])
+                         [("C7510", "second"), (None, "third"), (None, None)])
+        self.assertEqual([warning["text"] for warning in warnings[1:]],
+                         ["Value of threads per SM for entry third is out of range. .minnctapersm "
+                          "will be ignored",
+                          "Instruction 'x' is deprecated"])
 
     def test_launch_bounds_and_shared_memory_from_ptx(self):
         self.assertEqual(compile.read_facts(PTX), {"by_call": {"threads": 256, "dynamic_shared": 43008},
@@ -328,11 +334,15 @@ class Budget(unittest.TestCase):
         self.assertEqual(self.findings(row(), row(arch="120", registers=200, warps=1)), [])
         self.assertIn("sm_120: stack 8, budget 0", self.findings(row(), row(arch="120", stack=8))[0])
 
-    def test_files_that_fail_and_serialised_wgmma(self):
+    def test_files_that_fail_and_warnings_of_ptxas(self):
         self.assertIn("no such thing", self.findings(
             row(), failures=[{"file": "b.cu", "arch": "75", "error": "no such thing"}])[0])
-        self.assertIn("C7511", self.findings(
-            row(), warnings=[{"file": "b.cu", "arch": "90", "code": "C7511", "text": ""}])[0])
+        for code, text, said in (("C7511", "serialised", "b.cu, sm_90: (C7511) serialised"),
+                                 (None, ".minnctapersm will be ignored",
+                                  "b.cu, sm_90: .minnctapersm will be ignored")):
+            warnings = [{"file": "b.cu", "arch": "90", "code": code, "text": text}]
+            self.assertEqual(self.findings(row(), warnings=warnings), [said])
+            self.assertIn(f"- {said}\n", present.markdown(report(row(), warnings=warnings)))
 
     def test_what_cannot_be_started_is_no_matter_of_the_budget(self):
         for changes, said in (({"registers": 80, "threads": None}, "80 x 1024"),

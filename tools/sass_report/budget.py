@@ -3,7 +3,7 @@ products by tensor cores, and the length of the loop that issues tensor copies."
 
 import json
 
-from . import occupancy
+from . import occupancy, present
 
 TOLERANCE = 0.005  # of a share: a few instructions in a loop of some hundred
 COPY_LOOP_TOLERANCE = 8  # instructions: less than a division
@@ -109,6 +109,5 @@ def compare(report, budget, all_files=True):
                     worse.append(f"{name}, sm_{arch}: is in the budget, and was not compiled")
     for failure in report["failures"]:
         worse.append(f"{failure['file']}, sm_{failure['arch']}: {failure['error']}")
-    for warning in report["warnings"]:
-        worse.append(f"{warning['file']}, sm_{warning['arch']}: {warning['code']}{warning['text']}")
+    worse += map(present.warning_text, report["warnings"])
     return worse, broken

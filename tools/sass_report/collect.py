@@ -10,7 +10,7 @@ from . import occupancy
 
 
 def compiled(compiler, nvdisasm, unit, architecture):
-    """(kernels as {mangled: facts}, warnings on wgmma, the first error or None) of one file."""
+    """(kernels as {mangled: facts}, warnings, the first error or None) of one file."""
     result = compiler.cubin(unit, architecture)
     if not result.ok:
         return {}, [], first_error(result.log)

@@ -190,18 +190,20 @@ FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) by
 ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 USED = re.compile(r"Used (\d+) registers")
 STATIC_SHARED = re.compile(r"(\d+) bytes smem")
-SERIALISED = re.compile(r"\((C75\d\d)\)(.*wgmma.*)")
+# A warning, or a loss of performance, which some versions of ptxas print as information:
+#   ptxas warning : Value of threads per SM for entry k is out of range. .minnctapersm will be ignored
+#   ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized ...
+WARNING = re.compile(r"ptxas (?:\S+, line \d+; )?(warning|info)\s*:\s*(?:\((C\d+)\))?\s*(.*)")
 
 
 def read_resources(log):
-    """{kernel: registers, spills, stack, static shared memory} from ptxas' output, and its warnings on
-    wgmma."""
+    """{kernel: registers, spills, stack, static shared memory} from ptxas' output, and its warnings."""
     kernels, warnings, entry, described = {}, [], None, None
     for line in log.splitlines():
-        if found := SERIALISED.search(line):
-            function = re.search(r"function '([^']+)'", line)
-            warnings.append({"code": found.group(1), "kernel": function.group(1) if function else None,
-                             "text": found.group(2).strip()})
+        if (found := WARNING.match(line)) and (found.group(1) == "warning" or found.group(2)):
+            function = re.search(r"(?:function '|entry '?)([\w$]+)", found.group(3))
+            warnings.append({"code": found.group(2), "kernel": function.group(1) if function else None,
+                             "text": found.group(3).strip()})
         if found := ENTRY.search(line):
             entry = found.group(1)
             kernels[entry] = {"registers": None, "spill_stores": 0, "spill_loads": 0, "stack": 0,

@@ -10,6 +10,12 @@ def json_of(report):
     return f'{lines},\n "kernels": [\n{rows}\n ]\n}}\n'
 
 
+def warning_text(warning):
+    """One line: file, architecture, code and text of a compiler's warning."""
+    code = f"({warning['code']}) " if warning["code"] else ""
+    return f"{warning['file']}, sm_{warning['arch']}: {code}{warning['text']}"
+
+
 def table(header, rows):
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |"
@@ -26,7 +32,7 @@ def markdown(report):
     for failure in report["failures"]:
         text += f"- {failure['file']} does not compile for sm_{failure['arch']}: `{failure['error']}`\n"
     for warning in report["warnings"]:
-        text += f"- {warning['file']}, sm_{warning['arch']}: {warning['code']}{warning['text']}\n"
+        text += f"- {warning_text(warning)}\n"
     text += "\n" if report["failures"] or report["warnings"] else ""
     for arch in report["architectures"]:
         rows = [row for row in report["kernels"] if row["arch"] == arch]
