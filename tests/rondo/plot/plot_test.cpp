@@ -69,6 +69,12 @@ class Plot : public testing::Test {
                                           epoch(4, std::nan(""), 0.875, 6)};
 };
 
+TEST_F(Plot, ARunWithoutAnAccuracySaysSo) {
+  const std::string nan = std::to_string(std::nan("")), log_file = log("a.csv", {epoch(1, 2, std::nan(""), 10)});
+  EXPECT_EQ(plot({log_file}), "a: 1 epoch, loss 2.0000, no accuracy, 10.0 s an epoch\n");
+  EXPECT_EQ(read_text(svg_).find(nan), std::string::npos);
+}
+
 TEST_F(Plot, EachRunHasACurveInEachPanel) {
   EXPECT_EQ(plot({log("one.csv", short_), log("two.log", long_)}),
             "one: 2 epochs, loss 1.0000, accuracy 50.00 %, 15.0 s an epoch\n"

@@ -74,6 +74,18 @@ TEST(CsvLog, AFileThatIsNoLogIsNamed) {
                             {"'run.csv'", "line 3", concat("'", line, "'")}),
               "")
         << line;
+  const std::pair<const char*, const char*> invalid[] = {
+      {"2,2,0.5,inf,0,0,0,0,0,0", "seconds that are finite and not negative, not inf"},
+      {"2,2,0.5,3,-1,0,0,0,0,0", "load_seconds that are finite and not negative, not -1"},
+      {"2,2,0.5,3,0,0,0,0,-1e-9,0", "update_seconds that are finite and not negative, not -1e-09"},
+      {"2,2,0.5,3,0,0,inf,0,0,0", "backward_seconds that are finite and not negative, not inf"},
+      {"2,2,0.5,3,0,0,0,0,0,-5", "a learning rate from 0 to 1000, not -5"},
+      {"2,2,0.5,3,0,0,0,0,0,1e300", "a learning rate from 0 to 1000, not 1e+300"},
+      {"2,2,0.5,3,0,0,0,0,0,inf", "a learning rate from 0 to 1000, not inf"}};
+  for (const auto& [line, why] : invalid)
+    EXPECT_EQ(test::missing(refusal(head + good + line + "\n"),
+                            {"'run.csv'", "line 3", concat("'", line, "'"), why}),
+              "");
   EXPECT_EQ(test::missing(refusal("\x7F"
                                   "ELF\x02\x1B[31m\r" +
                                   std::string(5000, 'x') + "\n"),

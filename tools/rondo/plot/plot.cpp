@@ -7,6 +7,7 @@
 #include <rondo/tools/rondo/plot/plot.h>
 #include <rondo/tools/rondo/pictures/plot_svg.h>
 
+#include <cmath>
 #include <filesystem>
 
 namespace rondo::program {
@@ -39,9 +40,11 @@ std::string run_text(const TrainingRun& run) {
   for (const EpochReport& epoch : run.epochs) seconds += epoch.seconds;
   const size_t count = run.epochs.size();
   const EpochReport& last = run.epochs.back();
+  const std::string accuracy = std::isnan(last.test_accuracy)
+                                   ? "no accuracy"
+                                   : concat("accuracy ", fixed(last.test_accuracy * 100, 2), " %");
   return concat(run.name, ": ", count, count == 1 ? " epoch" : " epochs", ", loss ",
-                loss_text(last.train_loss), ", accuracy ", fixed(last.test_accuracy * 100, 2), " %, ",
-                duration(seconds / static_cast<double>(count)), " an epoch");
+                loss_text(last.train_loss), ", ", accuracy, ", ", duration(seconds / static_cast<double>(count)), " an epoch");
 }
 
 std::string runs_svg(const std::vector<TrainingRun>& runs) {

@@ -4,6 +4,7 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/io/parse.h>
 #include <rondo/nn/io/printable.h>
+#include <rondo/tools/rondo/support/option_readers.h>
 
 #include <algorithm>
 #include <cmath>
@@ -77,11 +78,20 @@ std::vector<EpochReport> parse_csv_log(const std::string& name, const std::strin
     if (epoch.train_loss < 0)
       refuse(number,
              concat("must have a training loss that is not negative, not ", exact_text(epoch.train_loss)));
-    if (epoch.seconds < 0)
-      refuse(number, concat("must have seconds that are not negative, not ", exact_text(epoch.seconds)));
+    const auto check_seconds = [&](const std::string& column, double seconds) {
+      if (seconds < 0 || std::isinf(seconds))
+        refuse(number,
+               concat("must have ", column, " that are finite and not negative, not ", exact_text(seconds)));
+    };
+    check_seconds("seconds", epoch.seconds);
     std::copy_n(fields.begin() + 4, epoch.phases.size(), epoch.phases.begin());
-    epoch.learning_rate =
-        has_rate ? static_cast<float>(fields.back()) : std::numeric_limits<float>::quiet_NaN();
+    for (size_t i = 0; i < epoch.phases.size(); ++i)
+      check_seconds(concat(kPhaseNames[i], "_seconds"), epoch.phases[i]);
+    const double rate = has_rate ? fields.back() : std::numeric_limits<double>::quiet_NaN();
+    if (rate < 0 || rate > kMaxLearningRate)
+      refuse(number,
+             concat("must have a learning rate from 0 to ", kMaxLearningRate, ", not ", exact_text(rate)));
+    epoch.learning_rate = static_cast<float>(rate);
     epochs.push_back(epoch);
   }
   return epochs;

@@ -14,8 +14,8 @@ namespace rondo::program {
 std::string csv_log(std::span<const EpochReport> epochs);
 
 // Parses the output of csv_log(), also with the line ends of other systems (\r\n), and the logs of earlier
-// versions, which have no column learning_rate: it is NaN then. `name` is the file's name. Throws a
-// bad_argument Error that names the line.
+// versions, which have no column learning_rate: it is NaN then. Only the epoch can't be NaN. `name` is the
+// file's name. Throws a bad_argument Error that names the line and the value.
 std::vector<EpochReport> parse_csv_log(const std::string& name, const std::string& text);
 
 }  // namespace rondo::program
