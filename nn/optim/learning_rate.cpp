@@ -90,7 +90,11 @@ double scaled_to_batch(double rate, int64_t batch, int64_t chosen_for) {
   return rate * static_cast<double>(batch) / static_cast<double>(chosen_for);
 }
 
-LearningRate parse_learning_rate(const std::string& schedule, double rate, int64_t warmup) {
+namespace {
+
+// Without a rate the largest one is assumed.
+LearningRate parse(const std::string& schedule, std::optional<double> given) {
+  const double rate = given.value_or(std::numeric_limits<float>::max());
   const auto fail = [&](const auto&... why) {
     throw Error(bad_argument("the learning rate's schedule is '", schedule, "', ", why...));
   };
@@ -106,12 +110,21 @@ LearningRate parse_learning_rate(const std::string& schedule, double rate, int64
   } else if (parts[0] == "cosine" && parts.size() <= 2) {
     const std::optional<double> minimum = parts.size() == 1 ? 0.0 : read_number<double>(parts[1]);
     if (!minimum || !(*minimum >= 0 && *minimum <= rate))
-      fail("whose minimum '", parts[1], "' must be a number from 0 to ", rate, ", the learning rate");
+      fail("whose minimum '", parts[1], "' must be a number from 0 to ",
+           given ? concat(*given, ", the learning rate") : "the learning rate");
     result = LearningRate::cosine(rate, *minimum);
   } else if (schedule != "constant") {
     fail("must be constant, step:EPOCHS:GAMMA, cosine or cosine:MIN, such as step:30:0.1");
   }
-  return result.with_warmup(warmup);
+  return result;
+}
+
+}  // namespace
+
+void check_schedule(const std::string& schedule) { static_cast<void>(parse(schedule, std::nullopt)); }
+
+LearningRate parse_learning_rate(const std::string& schedule, double rate, int64_t warmup) {
+  return parse(schedule, rate).with_warmup(warmup);
 }
 
 }  // namespace rondo::nn

@@ -57,6 +57,9 @@ class LearningRate {
 // sizes are at least 1.
 double scaled_to_batch(double rate, int64_t batch, int64_t chosen_for);
 
+// Throws a bad_argument Error, as parse_learning_rate() does, for a schedule that is invalid with every rate.
+void check_schedule(const std::string& schedule);
+
 // Parses "constant", "step:EPOCHS:GAMMA", "cosine" or "cosine:MIN". Throws a bad_argument Error that names
 // the invalid part.
 LearningRate parse_learning_rate(const std::string& schedule, double rate, int64_t warmup = 0);

@@ -139,6 +139,17 @@ TEST(Arguments, TheHintIsTheHelpOfTheCommand) {
 TEST(Arguments, ValuesThatTheLibraryReadsAreNamed) {
   for (const std::string bad : {"cosine:nan", "cosine:2000", "step:0:0.1", "linear"})
     expect_refused("train lenet --schedule " + bad, {"--schedule: ", "'" + bad + "'"});
+  const auto refused = [](const std::string& options, const std::string& most) {
+    expect_refused("train " + options, {"must be a number from 0 to " + most + "learning rate"});
+  };
+  refused("lenet --schedule cosine:nan", "0.2, the ");
+  refused("lenet --schedule cosine:0.3 --batch 999", "0.2, the ");
+  refused("lenet --schedule cosine:0.3 --lr 0.25", "0.25, the ");
+  refused("resnet18 --lr 0.25 --schedule cosine:0.3", "0.25, the ");
+  refused("resnet18 --schedule cosine:0.3 --batch 512", "0.2, the ");
+  refused("resnet18 --schedule cosine:nan", "the ");  // the data determine it
+  EXPECT_EQ(parse("train lenet --schedule cosine:0.3 --lr 0.4").lenet.schedule, "cosine:0.3");
+  EXPECT_EQ(parse("train resnet18 --schedule cosine:0.3").resnet18.schedule, "cosine:0.3");
   expect_refused("train lenet --weights uniform", {"--weights: ", "'uniform'"});
 }
 

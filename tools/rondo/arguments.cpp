@@ -184,6 +184,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   for (const auto& [command, action] : actions)
     if (command.parsed()) line.action = action;
   if (plot.parsed()) check(line.plot);
+  if (train.lenet.parsed()) check(line.lenet);
+  if (train.resnet18.parsed()) check(line.resnet18);
+  if (train.mlp.parsed()) check(line.mlp);
   for (size_t i = 0; i < std::size(kVerbs); ++i) {
     if (!commands[i].parsed()) continue;
     line.action = Action::collective;

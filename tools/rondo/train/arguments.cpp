@@ -141,10 +141,7 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
           [&](const std::string& s) { to.lr = read_learning_rate<double>(s); });
   app.add("--schedule", "NAME",
           "Learning rate schedule: constant, step:EPOCHS:GAMMA, cosine or cosine:MIN [constant]",
-          [&](const std::string& s) {
-            naming("--schedule", [&] { static_cast<void>(nn::parse_learning_rate(s, kMaxLearningRate)); });
-            to.schedule = s;
-          });
+          [&](const std::string& s) { to.schedule = s; });
   add_integer(app, "--warmup-steps", "STEPS",
               "Warm-up steps, in which the learning rate rises to its value [0]", to.warmup, 0, kMaxSamples);
   add_optimizer(app, to.optimizer);
@@ -235,6 +232,41 @@ const char* name_of(MlpMode mode) {
   }
   return "?";
 }
+
+std::optional<double> known_rate(const NetworkArguments& arguments) {
+  const Recipe& recipe = arguments.recipe;
+  if (arguments.lr || !recipe.for_each_replica) return arguments.lr.value_or(recipe.rate);
+  if (arguments.batch) return nn::scaled_to_batch(recipe.rate, *arguments.batch, recipe.batch);
+  return std::nullopt;
+}
+
+namespace {
+
+void check(const OptimizerArguments& arguments) {
+  if (arguments.kind == OptimizerKind::sgd) {
+    if (arguments.nesterov && arguments.momentum == 0)
+      throw Error(bad_argument("--nesterov requires a --momentum above 0"));
+    return;
+  }
+  if (arguments.momentum != 0 || arguments.nesterov)
+    throw Error(bad_argument(arguments.nesterov ? "--nesterov" : "--momentum", " is not possible with ",
+                             name_of(arguments.kind), ", must be with sgd"));
+}
+
+}  // namespace
+
+void check(const NetworkArguments& arguments) {
+  if (!arguments.from_scratch) check(arguments.optimizer);  // the lesson refuses all these options
+  const std::optional<double> rate = known_rate(arguments);
+  naming("--schedule", [&] {
+    if (rate)
+      static_cast<void>(nn::parse_learning_rate(arguments.schedule, *rate));
+    else
+      nn::check_schedule(arguments.schedule);
+  });
+}
+
+void check(const MlpArguments& arguments) { check(arguments.optimizer); }
 
 TrainCommands add_train(const Command& app, NetworkArguments& lenet, NetworkArguments& resnet18,
                         MlpArguments& mlp) {

@@ -69,6 +69,12 @@ struct NetworkArguments : ImageTraining {
   std::string save, resume;  // checkpoints
 };
 
+// The learning rate, if it does not depend on the number of samples.
+std::optional<double> known_rate(const NetworkArguments& arguments);
+// Checks options that depend on each other, as far as the processes and the data do not matter. Throws a
+// bad_argument Error.
+void check(const NetworkArguments& arguments);
+
 enum class MlpMode { single, sharded, replicated };
 const char* name_of(MlpMode mode);
 
@@ -88,6 +94,8 @@ struct MlpArguments : RanksArguments {
   int64_t checkpoint_layers = 0;
   std::string json, trace;
 };
+
+void check(const MlpArguments& arguments);
 
 inline constexpr const char* kTrainedModels = "lenet, resnet18 or mlp";
 

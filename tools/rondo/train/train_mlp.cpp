@@ -49,7 +49,6 @@ nn::DataParallelOptions options_for(const MlpArguments& arguments, ProcessGroup*
   options.micro_batches = arguments.micro_batches;
   options.checkpoint_layers = arguments.checkpoint_layers;
   if (arguments.mode == MlpMode::replicated) options.placement = nn::BatchPlacement::replicated;
-  check(arguments.optimizer);
   if (arguments.device_count_invariant && arguments.mode != MlpMode::sharded)
     throw Error(bad_argument("--device-count-invariant is not possible with --mode ", name_of(arguments.mode),
                              ": nothing is summed over devices"));

@@ -23,17 +23,6 @@
 
 namespace rondo::program {
 
-void check(const OptimizerArguments& arguments) {
-  if (arguments.kind == OptimizerKind::sgd) {
-    if (arguments.nesterov && arguments.momentum == 0)
-      throw Error(bad_argument("--nesterov requires a --momentum above 0"));
-    return;
-  }
-  if (arguments.momentum != 0 || arguments.nesterov)
-    throw Error(bad_argument(arguments.nesterov ? "--nesterov" : "--momentum", " is not possible with ",
-                             name_of(arguments.kind), ", must be with sgd"));
-}
-
 std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, const OptimizerArguments& arguments,
                                               double learning_rate) {
   const auto rate = static_cast<float>(learning_rate);
@@ -88,9 +77,8 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
   plan.model.sync_batch_norm = !arguments.no_sync_bn;
   plan.model.micro_batches = arguments.micro_batches;
   plan.model.checkpoint_layers = arguments.checkpoint_layers;
-  plan.rate = arguments.lr.value_or(recipe.for_each_replica
-                                        ? nn::scaled_to_batch(recipe.rate, plan.model.batch, recipe.batch)
-                                        : recipe.rate);
+  plan.rate =
+      known_rate(arguments).value_or(nn::scaled_to_batch(recipe.rate, plan.model.batch, recipe.batch));
   plan.fit.epochs = arguments.epochs;
   plan.fit.seed = arguments.seed;
   plan.fit.learning_rate = naming(
@@ -102,7 +90,6 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
   naming("--warmup-steps", [&] {
     plan.fit.learning_rate.check({plan.steps, plan.steps * arguments.epochs});
   });
-  check(arguments.optimizer);
   if (processes && arguments.no_sync_bn && !arguments.save.empty())
     throw Error(bad_argument(
         "--save is not possible with --no-sync-bn in ", counted(processes->size(), "process", "processes"),

@@ -30,8 +30,6 @@ struct TrainingPlan {
 // machine only where necessary. Throws a bad_argument Error.
 TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& data, ProcessGroup* processes);
 
-// Throws a bad_argument Error for options that the optimizer does not support.
-void check(const OptimizerArguments& arguments);
 std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, const OptimizerArguments& arguments,
                                               double learning_rate);
 // The optimizer's memory, in arenas of the parameters' size.
