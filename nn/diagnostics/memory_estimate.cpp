@@ -85,7 +85,7 @@ Status check_fits(const MemoryEstimate& estimate, int device) {
   for (const MemoryPart& part : estimate.parts)
     if (part.bytes > 0) parts += (parts.empty() ? "" : ", ") + part.name + " " + mebibytes(part.bytes);
   return Status(StatusCode::out_of_resources,
-                concat("training wants ", mebibytes(estimate.total()), ", and ", device_label(device),
+                concat("training needs ", mebibytes(estimate.total()), ", and ", device_label(device),
                        " has ", mebibytes(static_cast<int64_t>(free)), " free: ", parts));
 }
 

@@ -36,7 +36,7 @@ struct EstimateOptions {
 MemoryEstimate estimate_training(const Graph& graph, const EstimateOptions& options);
 
 // Returns ok if this much memory is free on the device now. Otherwise out_of_resources with the table:
-// "training wants 10791.5 MiB, and cuda:0 has 8000.0 MiB free: parameters 1444.2 MiB, ...".
+// "training needs 10791.5 MiB, and cuda:0 has 8000.0 MiB free: parameters 1444.2 MiB, ...".
 Status check_fits(const MemoryEstimate& estimate, int device);
 
 }  // namespace rondo::nn

@@ -34,7 +34,8 @@ auto about(const std::string& path, Work work) {
   try {
     return work();
   } catch (const Error& error) {
-    const bool named = std::string_view(error.what()).starts_with(path + ": ");
+    const std::string_view what = error.what();
+    const bool named = what.starts_with(path + ": ") || what.starts_with("'" + path + "' ");
     if (named || error.status().code() != StatusCode::bad_argument) throw;
     throw Error(bad_argument(path, ": ", error.what()));
   }

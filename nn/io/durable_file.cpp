@@ -18,9 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The path is the subject of `parts`.
 template <class... Parts>
 [[noreturn]] void refuse(const std::string& path, const Parts&... parts) {
-  throw Error(bad_argument(path, ": ", parts...));
+  throw Error(bad_argument("'", path, "' ", parts...));
 }
 
 // Throws for a call that has just failed and set errno.
@@ -60,8 +61,9 @@ void check_folder(const std::string& path, const fs::path& folder) {
   // Below a file nothing exists: the file is what is wrong.
   std::error_code unseen;
   for (fs::path above = folder; above.has_relative_path(); above = above.parent_path())
-    if (fs::is_regular_file(above, unseen)) refuse(path, above.string(), " is a file, must be a folder");
-  refuse(path, "the folder ", folder.string(), " ", why);
+    if (fs::is_regular_file(above, unseen))
+      refuse(path, "is below '", above.string(), "', which is a file, must be a folder");
+  refuse(path, "is in the folder '", folder.string(), "', which ", why);
 }
 
 fs::path checked_target(const std::string& path) try {
@@ -119,7 +121,7 @@ class Temporary {
       : path_(path),
         target_(target),
         name_(beside(target, ".rondo-tmp")),
-        file_(open_alone(path, name_, [] { return "another process is writing it"; })) {}
+        file_(open_alone(path, name_, [] { return "is being written by another process"; })) {}
   ~Temporary() {
     if (!renamed_) unlink(name_.c_str());  // before the lock is released
   }
@@ -165,7 +167,7 @@ void synchronise_folder(const std::string& path, const fs::path& folder) {
   const Descriptor descriptor(folder, O_RDONLY | O_DIRECTORY);
   // EINVAL: the file system does not support synchronisation of folders.
   if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL))
-    failed(path, "was replaced, but a power failure may undo this");
+    failed(path, "the file was replaced, but a power failure may undo this");
 }
 
 }  // namespace

@@ -513,15 +513,15 @@ TEST_F(CommandTrain, TwoRunsDoNotShareAFile) {
   const pid_t first =
       start(words_of(resnet(options + "--save " + path + " --log " + log)), streams_ / "first");
   ASSERT_TRUE(comes(log)) << "the first epoch does not end";
-  const std::string taken = concat(": is in use as the output of another run (process ", first, ")");
+  const std::string taken = concat("' is in use as the output of another run (process ", first, ")");
   for (const std::string& output :
        {"--save " + path, "--resume " + path + " --save " + link, "--log " + log}) {
     const Outcome second = run_line(resnet("--batch 6 --epochs 1 " + output));
     EXPECT_EQ(second.code, 2) << second.text();
     EXPECT_EQ(second.out, "");
-    EXPECT_EQ(missing(second.err, {output.substr(output.rfind("--")) + taken}), "");
+    EXPECT_EQ(missing(second.err, {"'" + output.substr(output.rfind(' ') + 1) + taken}), "");
   }
-  EXPECT_EQ(missing(run_line("plot " + log + " --svg " + path).err, {"--svg " + path + taken}), "");
+  EXPECT_EQ(missing(run_line("plot " + log + " --svg " + path).err, {"--svg '" + path + taken}), "");
   kill(first, SIGKILL);
   EXPECT_EQ(wait_for(first).code, 1000 + SIGKILL);
 
@@ -559,7 +559,7 @@ TEST_F(CommandTrain, AFailureAfterTheStartIsNotABadArgument) {
     close(other);
   }
   EXPECT_EQ(outcome.code, 1) << outcome.text();
-  EXPECT_EQ(missing(outcome.err, {path + ": another process is writing it"}), "");
+  EXPECT_EQ(missing(outcome.err, {"'" + path + "' is being written by another process"}), "");
 }
 
 // The terminal closes: both the system and the shell send SIGHUP.
@@ -694,7 +694,7 @@ TEST_F(CommandTrain, MlpRefuses) {
 TEST_F(CommandTrain, MemoryIsEstimated) {
   const Outcome outcome = run_line("train mlp --mode single --layers 90 --width 90000");
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_EQ(missing(outcome.text(), {"training wants ", " free: parameters ", "optimizer ", "activations"}),
+  EXPECT_EQ(missing(outcome.text(), {"training needs ", " free: parameters ", "optimizer ", "activations"}),
             "")
       << outcome.text();
 }

@@ -116,7 +116,7 @@ TEST(MemoryEstimate, SaysWhatDoesNotFit) {
   EXPECT_TRUE(test::ok(check_fits({{{"parameters", 1000}, {"workspace", 24}}}, 0)));
   const Status status = check_fits({{{"parameters", free}, {"workspace", 0}, {"gradients", 3 << 20}}}, 0);
   EXPECT_EQ(status.code(), StatusCode::out_of_resources);
-  for (const char* part : {"training wants ", " free: parameters ", ", gradients 3.0 MiB"})
+  for (const char* part : {"training needs ", " free: parameters ", ", gradients 3.0 MiB"})
     EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
   EXPECT_EQ(status.message().find("workspace"), std::string::npos) << status.message();
   const Graph graph = make_graph(small_lenet(), kNetworkInput);

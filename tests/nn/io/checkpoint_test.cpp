@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/core/math_mode.h>
+#include <rondo/nn/data/device_images.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/io/checkpoint.h>
-#include <rondo/nn/data/device_images.h>
-#include <rondo/nn/models/models.h>
 #include <rondo/nn/io/safetensors.h>
+#include <rondo/nn/models/models.h>
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/rondo/support/files.h>
@@ -608,8 +608,9 @@ TEST_F(CheckpointFile, RefusesPathsThatAreNoFile) {
     return error_of([&] { save_checkpoint(path, training.model, *training.optimizer, kState); });
   };
   const std::string folder = directory_.path(), nowhere = directory_ / "none/a";
-  EXPECT_EQ(save(folder), folder + ": is a folder, must be a file");
-  EXPECT_EQ(save(nowhere), nowhere + ": the folder " + (directory_ / "none") + " does not exist");
+  EXPECT_EQ(save(folder), "'" + folder + "' is a folder, must be a file");
+  EXPECT_EQ(save(nowhere),
+            "'" + nowhere + "' is in the folder '" + (directory_ / "none") + "', which does not exist");
   EXPECT_EQ(error_of([&] { load_checkpoint(folder, training.model, *training.optimizer); }),
             folder + ": is a directory, must be a regular file");
   EXPECT_EQ(error_of([&] { load_checkpoint(nowhere, training.model, *training.optimizer); }),

@@ -31,6 +31,8 @@ class DurableFile : public testing::Test {
     return error_of([&] { replace(path, "new"); });
   }
 
+  static std::string quoted(const std::string& path) { return "'" + path + "'"; }
+
   test::TemporaryDirectory directory_;
   const std::string path_ = directory_ / "a";
   const std::string temporary_ = directory_ / ".a.rondo-tmp";
@@ -78,28 +80,30 @@ TEST_F(DurableFile, LinksThatLeadNowhereAreRefused) {
   std::filesystem::create_symlink("back", a);
   std::filesystem::create_symlink(a, b);
   std::filesystem::create_symlink("absent/a", c);
-  EXPECT_EQ(refusal(a), a + ": is a symbolic link that leads in a circle");
-  EXPECT_EQ(refusal(a + "/a"), a + "/a: can't be written (Too many levels of symbolic links)");
-  EXPECT_EQ(refusal(c), c + ": the folder " + (directory_ / "absent") + " does not exist");
+  EXPECT_EQ(refusal(a), quoted(a) + " is a symbolic link that leads in a circle");
+  EXPECT_EQ(refusal(a + "/a"), quoted(a + "/a") + " can't be written (Too many levels of symbolic links)");
+  EXPECT_EQ(refusal(c),
+            quoted(c) + " is in the folder " + quoted(directory_ / "absent") + ", which does not exist");
   EXPECT_EQ(directory_.files(), 3u);
 }
 
 TEST_F(DurableFile, RefusesWhatCanNotBeAFile) {
-  EXPECT_EQ(refusal(directory_.path()), directory_.path().string() + ": is a folder, must be a file");
-  EXPECT_EQ(refusal(directory_ / ""), directory_ / "" + ": is a folder, must be a file");
-  EXPECT_EQ(refusal(""), ": is a folder, must be a file");
-  EXPECT_EQ(refusal(directory_ / "none/a"),
-            directory_ / "none/a" + ": the folder " + (directory_ / "none") + " does not exist");
+  EXPECT_EQ(refusal(directory_.path()), quoted(directory_.path()) + " is a folder, must be a file");
+  EXPECT_EQ(refusal(directory_ / ""), quoted(directory_ / "") + " is a folder, must be a file");
+  EXPECT_EQ(refusal(""), "'' is a folder, must be a file");
+  EXPECT_EQ(refusal(directory_ / "none/a"), quoted(directory_ / "none/a") + " is in the folder " +
+                                                quoted(directory_ / "none") + ", which does not exist");
   replace(directory_ / "file", "text");
   for (const std::string below : {"file/a", "file/none/a"})
-    EXPECT_EQ(refusal(directory_ / below),
-              directory_ / below + ": " + (directory_ / "file") + " is a file, must be a folder");
+    EXPECT_EQ(refusal(directory_ / below), quoted(directory_ / below) + " is below " +
+                                               quoted(directory_ / "file") +
+                                               ", which is a file, must be a folder");
   std::filesystem::remove(directory_ / "file");
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_EQ(refusal(path_), path_ + ": exists and is not a regular file");
+  EXPECT_EQ(refusal(path_), quoted(path_) + " exists and is not a regular file");
   const std::string longest = directory_ / std::string(250, 'n');
-  EXPECT_EQ(refusal("/dev/null"), "/dev/null: exists and is not a regular file");
-  EXPECT_EQ(refusal(longest), longest + ": can't be written (File name too long)");
+  EXPECT_EQ(refusal("/dev/null"), "'/dev/null' exists and is not a regular file");
+  EXPECT_EQ(refusal(longest), quoted(longest) + " can't be written (File name too long)");
   EXPECT_EQ(directory_.files(), 1u);
 }
 
@@ -107,9 +111,9 @@ TEST_F(DurableFile, WriteProtected) {
   if (geteuid() == 0) GTEST_SKIP() << "the superuser may write everywhere";
   replace(path_, "old");
   chmod(path_.c_str(), 0444);
-  EXPECT_EQ(refusal(path_), path_ + ": exists and can't be replaced (Permission denied)");
+  EXPECT_EQ(refusal(path_), quoted(path_) + " exists and can't be replaced (Permission denied)");
   chmod(directory_.path().c_str(), 0555);
-  EXPECT_EQ(refusal(directory_ / "b"), directory_ / "b" + ": can't be written (Permission denied)");
+  EXPECT_EQ(refusal(directory_ / "b"), quoted(directory_ / "b") + " can't be written (Permission denied)");
   chmod(directory_.path().c_str(), 0755);
 }
 
@@ -147,7 +151,7 @@ TEST_F(DurableFile, AnotherWriterIsNotDisturbed) {
   const int other = open(temporary_.c_str(), O_WRONLY | O_CREAT, 0600);
   ASSERT_EQ(flock(other, LOCK_EX), 0);
   ASSERT_EQ(write(other, "mine", 4), 4);
-  EXPECT_EQ(refusal(path_), path_ + ": another process is writing it");
+  EXPECT_EQ(refusal(path_), quoted(path_) + " is being written by another process");
   EXPECT_EQ(read_text(temporary_), "mine");
   EXPECT_EQ(read_text(path_), "old");
   close(other);
@@ -161,28 +165,30 @@ TEST_F(DurableFile, ALockKeepsOthersAway) {
     const FileLock lock(path_);
     EXPECT_EQ(lock.lock_file(), std::filesystem::weakly_canonical(lock_file));
     EXPECT_EQ(read_text(lock_file), std::to_string(getpid()));
-    const std::string taken = concat(": is in use as the output of another run (process ", getpid(), ")");
-    EXPECT_EQ(error_of([&] { FileLock other(path_); }), path_ + taken);
+    const std::string taken = concat(" is in use as the output of another run (process ", getpid(), ")");
+    EXPECT_EQ(error_of([&] { FileLock other(path_); }), quoted(path_) + taken);
     std::filesystem::create_symlink("a", directory_ / "link");
-    EXPECT_EQ(error_of([&] { FileLock other(directory_ / "link"); }), directory_ / "link" + taken);
+    EXPECT_EQ(error_of([&] { FileLock other(directory_ / "link"); }), quoted(directory_ / "link") + taken);
     replace(path_, "new");
     EXPECT_EQ(read_text(path_), "new");
-    EXPECT_EQ(error_of([&] { FileLock other(path_); }), path_ + taken) << "after the file was replaced";
+    EXPECT_EQ(error_of([&] { FileLock other(path_); }), quoted(path_) + taken)
+        << "after the file was replaced";
     const FileLock of_another_file(directory_ / "b");
   }
   EXPECT_FALSE(std::filesystem::exists(lock_file));
   const FileLock again(path_);
   test::write_file(lock_file, test::bytes_of("no number"));
-  EXPECT_EQ(error_of([&] { FileLock other(path_); }), path_ + ": is in use as the output of another run");
+  EXPECT_EQ(error_of([&] { FileLock other(path_); }),
+            quoted(path_) + " is in use as the output of another run");
 }
 
 TEST_F(DurableFile, ALockLeavesNothingWhereTheFileCanNotBeWritten) {
   const int other = open(temporary_.c_str(), O_WRONLY | O_CREAT, 0600);
   ASSERT_EQ(flock(other, LOCK_EX), 0);
-  EXPECT_EQ(error_of([&] { FileLock lock(path_); }), path_ + ": another process is writing it");
+  EXPECT_EQ(error_of([&] { FileLock lock(path_); }), quoted(path_) + " is being written by another process");
   close(other);
   EXPECT_EQ(error_of([&] { FileLock lock(directory_.path()); }),
-            directory_.path().string() + ": is a folder, must be a file");
+            quoted(directory_.path()) + " is a folder, must be a file");
   EXPECT_EQ(directory_.files(), 1u);
   const FileLock lock(path_);
 }
@@ -200,7 +206,7 @@ TEST_F(DurableFile, TheLockOfAKilledProcessIsTakenOver) {
   char byte = 0;
   ASSERT_EQ(read(ends[0], &byte, 1), 1);
   EXPECT_EQ(error_of([&] { FileLock lock(path_); }),
-            path_ + concat(": is in use as the output of another run (process ", child, ")"));
+            quoted(path_) + concat(" is in use as the output of another run (process ", child, ")"));
   ASSERT_EQ(kill(child, SIGKILL), 0);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
@@ -239,7 +245,7 @@ TEST_F(DurableFile, OneHasTheLock) {
 TEST_F(DurableFile, ALinkInTheTemporarysPlaceIsNotFollowed) {
   test::write_file(directory_ / "precious", test::bytes_of("precious"));
   std::filesystem::create_symlink("precious", temporary_);
-  EXPECT_EQ(refusal(path_), path_ + ": can't be written (Too many levels of symbolic links)");
+  EXPECT_EQ(refusal(path_), quoted(path_) + " can't be written (Too many levels of symbolic links)");
   EXPECT_EQ(read_text(directory_ / "precious"), "precious");
 }
 

@@ -78,7 +78,7 @@ TEST_F(Output, TwoOutputsMustBeDifferentFiles) {
 TEST_F(Output, AnotherRunsFileIsRefused) {
   const FileLock other(directory_ / "a.csv");
   EXPECT_EQ(error_of([&] { OutputFile("--log", directory_ / "a.csv"); }),
-            concat("--log ", directory_ / "a.csv", ": is in use as the output of another run (process ",
+            concat("--log '", directory_ / "a.csv", "' is in use as the output of another run (process ",
                    getpid(), ")"));
 }
 
@@ -92,15 +92,16 @@ TEST_F(Output, AFailureToWriteIsNotABadArgument) {
     ADD_FAILURE() << "it was written";
   } catch (const Error& error) {
     EXPECT_EQ(error.status().code(), StatusCode::out_of_resources) << error.what();
-    EXPECT_EQ(test::missing(error.what(), {"the folder ", "/folder does not exist"}), "");
+    EXPECT_EQ(test::missing(error.what(), {"is in the folder '", "/folder', which does not exist"}), "");
   }
 }
 
 // DurableFile's tests cover the reasons, and that no other file is left.
 TEST_F(Output, AnUnwritablePathIsRefused) {
   const std::string absent = directory_ / "absent/a.csv";
-  EXPECT_EQ(error_of([&] { OutputFile("--log", absent); }),
-            "--log " + absent + ": the folder " + (directory_ / "absent") + " does not exist");
+  EXPECT_EQ(
+      error_of([&] { OutputFile("--log", absent); }),
+      "--log '" + absent + "' is in the folder '" + (directory_ / "absent") + "', which does not exist");
   EXPECT_EQ(directory_.files(), 0u);
 }
 
