@@ -85,6 +85,25 @@ TEST_F(CommandTrain, TheVariableNamesTheDataSetWithoutAnOption) {
   EXPECT_EQ(run_line(lenet("--batch 4 --epochs 1")).code, 0);
 }
 
+// Options that exclude each other are refused before the data are read.
+TEST_F(CommandTrain, OptionsAreCheckedBeforeTheData) {
+  const std::string absent = " --data " + (data_ / "absent");
+  expect_refused("train lenet" + absent, {"absent"});
+  for (const std::string model : {"train lenet", "train resnet18"}) {
+    const std::string command = model + absent;
+    expect_refused(command + " --devices 2 --group 3",
+                   {"--group is 3, must divide 2, the number of replicas"});
+    expect_refused(command + " --group 2 --algorithm ring", {"--algorithm is 'ring'", "with --group"});
+    expect_refused(command + " --device-count-invariant --group 2", {"--device-count-invariant", "--group"});
+    expect_refused(command + " --device-count-invariant --algorithm ring", {"--algorithm is 'ring'"});
+    expect_refused(command + " --devices 4 --batch 3", {"--batch is 3", "at least 4"});
+    expect_refused(command + " --batch 8 --micro-batches 9", {"--micro-batches is 9", "at most 8"});
+    expect_refused(command + " --nesterov", {"--nesterov requires"});
+    expect_refused(command + " --lr 0.1 --schedule cosine:0.2", {"--schedule: ", "from 0 to 0.1"});
+  }
+  expect_refused("train lenet --from-scratch --devices 4 --batch 3" + absent, {"--batch is 3", "at least 4"});
+}
+
 // Epoch, loss, accuracy and learning rate.
 std::vector<std::tuple<int64_t, double, double, float>> figures_in(const std::string& path) {
   std::vector<std::tuple<int64_t, double, double, float>> figures;

@@ -8,10 +8,15 @@
 
 namespace rondo::program {
 
-namespace {
+int64_t replicas_for(const RanksArguments& arguments, int in_one, const ProcessGroup* processes) {
+  const auto here = static_cast<int64_t>(arguments.devices ? arguments.devices->size()
+                                         : processes       ? 1
+                                                           : in_one);
+  return here * (processes ? processes->size() : 1);
+}
 
-// Checks options that exclude each other. Several processes, and groups, always reduce hierarchically.
-void check_together(const RanksArguments& arguments, int64_t replicas, const ProcessGroup* processes) {
+// Several processes, and groups, always reduce hierarchically.
+void check_ranks(const RanksArguments& arguments, int in_one, const ProcessGroup* processes) {
   if (arguments.device_count_invariant && arguments.algorithm != Algorithm::automatic &&
       arguments.algorithm != Algorithm::direct)
     throw Error(bad_argument("--algorithm is '", name_of(arguments.algorithm),
@@ -27,23 +32,15 @@ void check_together(const RanksArguments& arguments, int64_t replicas, const Pro
   if (processes && arguments.group > 0)
     throw Error(bad_argument("--group is ", arguments.group, ", must not be given ", with,
                              ", each of which is a group"));
+  const int64_t replicas = replicas_for(arguments, in_one, processes);
   if (!processes && replicas % arguments.group != 0)
     throw Error(
         bad_argument("--group is ", arguments.group, ", must divide ", replicas, ", the number of replicas"));
 }
 
-}  // namespace
-
-int64_t replicas_for(const RanksArguments& arguments, int in_one, const ProcessGroup* processes) {
-  const auto here = static_cast<int64_t>(arguments.devices ? arguments.devices->size()
-                                         : processes       ? 1
-                                                           : in_one);
-  return here * (processes ? processes->size() : 1);
-}
-
 void set_ranks(nn::DataParallelOptions& options, const RanksArguments& arguments, int in_one,
                ProcessGroup* processes) {
-  check_together(arguments, replicas_for(arguments, in_one, processes), processes);
+  check_ranks(arguments, in_one, processes);
   options.algorithm = processes || arguments.group > 0 ? Algorithm::hierarchical : arguments.algorithm;
   options.group_size = processes ? 0 : arguments.group;
   options.processes = processes;

@@ -13,9 +13,11 @@ namespace rondo::program {
 // processes.
 int64_t replicas_for(const RanksArguments& arguments, int in_one, const ProcessGroup* processes);
 
+// Throws a bad_argument Error for options that exclude each other.
+void check_ranks(const RanksArguments& arguments, int in_one, const ProcessGroup* processes);
+
 // Sets devices, algorithm, order, group_size, processes and the arithmetic of `options`; its batch must be
-// set. Throws a bad_argument Error for arguments that exclude each other. The devices exist on return, and
-// the first one is current.
+// set. Throws as check_ranks() does. The devices exist on return, and the first one is current.
 void set_ranks(nn::DataParallelOptions& options, const RanksArguments& arguments, int in_one,
                ProcessGroup* processes);
 

@@ -74,6 +74,7 @@ void train_from_scratch(const NetworkArguments& arguments, std::ostream& out, co
                         const ProcessGroup* processes) {
   refuse_what_the_lesson_lacks(arguments, processes);
   const TrainingFiles files(arguments);
+  check_options(arguments, nullptr);
   const FashionMnist data = load_images(arguments);
   const TrainingPlan plan = plan_for(arguments, data, nullptr);
   const lenet::Options options = {.devices = plan.model.devices,

@@ -49,6 +49,29 @@ std::string text(const OptimizerArguments& arguments) {
   return text;
 }
 
+namespace {
+
+Error too_many_micro_batches(const NetworkArguments& arguments, int64_t batch) {
+  return Error(bad_argument("--micro-batches is ", arguments.micro_batches, ", must be at most ", batch,
+                            ", the batch"));
+}
+
+}  // namespace
+
+void check_options(const NetworkArguments& arguments, const ProcessGroup* processes) {
+  check_ranks(arguments, arguments.recipe.replicas, processes);
+  const int64_t replicas = replicas_for(arguments, arguments.recipe.replicas, processes);
+  if (arguments.batch && *arguments.batch < replicas)
+    throw Error(bad_argument("--batch is ", *arguments.batch, ": it must be at least ", replicas,
+                             ", one sample for each of the ", counted(replicas, "replica"), " of --devices"));
+  if (arguments.batch && arguments.micro_batches > *arguments.batch)
+    throw too_many_micro_batches(arguments, *arguments.batch);
+  if (processes && arguments.no_sync_bn && !arguments.save.empty())
+    throw Error(bad_argument(
+        "--save is not possible with --no-sync-bn in ", counted(processes->size(), "process", "processes"),
+        ": each replica has its own statistics, and a checkpoint holds those of one process"));
+}
+
 TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& data, ProcessGroup* processes) {
   const std::string why =
       arguments.limit ? concat(" (--limit ", *arguments.limit, ")") : std::string(" in the training data");
@@ -64,15 +87,10 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
   if (arguments.batch && *arguments.batch > samples)
     throw Error(bad_argument("--batch is ", *arguments.batch, ", must be at most ", samples,
                              ", the number of samples", why));
-  if (arguments.batch && *arguments.batch < replicas)
-    throw Error(bad_argument("--batch is ", *arguments.batch, ": it must be at least ", replicas,
-                             ", one sample for each of the ", counted(replicas, "replica"), " of --devices"));
   TrainingPlan plan;
   const int64_t batch = recipe.batch * (recipe.for_each_replica ? replicas : 1);
   plan.model.batch = std::min(arguments.batch.value_or(batch), samples);
-  if (arguments.micro_batches > plan.model.batch)
-    throw Error(bad_argument("--micro-batches is ", arguments.micro_batches, ", must be at most ",
-                             plan.model.batch, ", the batch"));
+  if (arguments.micro_batches > plan.model.batch) throw too_many_micro_batches(arguments, plan.model.batch);
   plan.model.seed = arguments.seed;
   plan.model.sync_batch_norm = !arguments.no_sync_bn;
   plan.model.micro_batches = arguments.micro_batches;
@@ -90,10 +108,6 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
   naming("--warmup-steps", [&] {
     plan.fit.learning_rate.check({plan.steps, plan.steps * arguments.epochs});
   });
-  if (processes && arguments.no_sync_bn && !arguments.save.empty())
-    throw Error(bad_argument(
-        "--save is not possible with --no-sync-bn in ", counted(processes->size(), "process", "processes"),
-        ": each replica has its own statistics, and a checkpoint holds those of one process"));
   set_ranks(plan.model, arguments, recipe.replicas, processes);
   return plan;
 }
@@ -243,6 +257,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
     if (file->wanted() && file->target() == resumed)
       throw Error(
           bad_argument("--resume '", arguments.resume, "' is the file of another output, must be another"));
+  check_options(arguments, processes);
   const FashionMnist data = load_images(arguments);
   TrainingPlan plan = plan_for(arguments, data, processes);
   const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
