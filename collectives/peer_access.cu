@@ -7,6 +7,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 namespace rondo {
@@ -161,30 +162,42 @@ bool accepted(cudaError_t error, int device, int peer) {
   return status.ok();
 }
 
-bool open(int device, int peer) {
-  int reachable = 0;
-  if (!accepted(cudaDeviceCanAccessPeer(&reachable, device, peer), device, peer) || !reachable) return false;
-  const DeviceScope scope(device);
-  const cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
-  return accepted(error, device, peer) || error == cudaErrorPeerAccessAlreadyEnabled;
-}
+using Direction = std::pair<int, int>;  // a device, and the peer whose memory it reaches
 
-void close_both(int device, int peer) {
-  for (const auto& [from, to] : {std::pair{device, peer}, {peer, device}}) {
-    const DeviceScope scope(from);
-    static_cast<void>(accepted(cudaDeviceDisablePeerAccess(to), from, to));
-  }
-}
-
-// The results of the trials of this process. The lock is held during a trial.
+// What this process has found and changed. The lock is held during a trial.
 struct Trials {
   std::mutex mutex;
   std::map<std::pair<int, int>, bool> passed;  // by the two devices, the smaller number first
+  std::set<Direction> opened;                  // by connect(), and not by the caller's program
 };
 
 Trials& trials() {
   static Trials& all = *new Trials;
   return all;
+}
+
+enum class Opened { no, by_us, by_caller };
+
+Opened open(int device, int peer) {
+  int reachable = 0;
+  if (!accepted(cudaDeviceCanAccessPeer(&reachable, device, peer), device, peer) || !reachable)
+    return Opened::no;
+  const DeviceScope scope(device);
+  const cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
+  if (accepted(error, device, peer))
+    trials().opened.insert({device, peer});
+  else if (error != cudaErrorPeerAccessAlreadyEnabled)
+    return Opened::no;
+  return trials().opened.contains({device, peer}) ? Opened::by_us : Opened::by_caller;
+}
+
+// Disables what open() has enabled. Access that the caller's program has enabled stays.
+void close_both(int device, int peer) {
+  for (const auto& [from, to] : {Direction{device, peer}, {peer, device}}) {
+    if (trials().opened.erase({from, to}) == 0) continue;
+    const DeviceScope scope(from);
+    static_cast<void>(accepted(cudaDeviceDisablePeerAccess(to), from, to));
+  }
 }
 
 }  // namespace
@@ -198,7 +211,8 @@ PeerAccess connect(const TrialMemory& device, const TrialMemory& peer) {
   const int a = device.device, b = peer.device;
   if (a == b) return PeerAccess::same_device;
   const std::lock_guard lock(trials().mutex);
-  if (!open(a, b) || !open(b, a)) {
+  const Opened there = open(a, b), back = open(b, a);
+  if (there == Opened::no || back == Opened::no) {
     close_both(a, b);
     return PeerAccess::unsupported;
   }
@@ -207,6 +221,10 @@ PeerAccess connect(const TrialMemory& device, const TrialMemory& peer) {
   if (known == trials().passed.end()) known = trials().passed.emplace(pair, passes(device, peer)).first;
   if (known->second) return PeerAccess::direct;
   close_both(a, b);
+  if (there == Opened::by_caller || back == Opened::by_caller)  // copies would still use the link
+    throw Error(bad_argument("data sent between device ", a, " and device ", b,
+                             " do not arrive, but this program has enabled peer access between them, must "
+                             "disable it (cudaDeviceDisablePeerAccess)"));
   return PeerAccess::broken;
 }
 

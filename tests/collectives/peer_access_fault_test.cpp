@@ -195,6 +195,61 @@ TEST_F(PeerAccessFault, ALinkWithOneDirectionIsClosed) {
   EXPECT_STREQ(name_of(connect(0, 1)), "direct") << "this is not kept";
 }
 
+// Makes connect() close what it has opened in an earlier test.
+void start_closed() {
+  ASSERT_EQ(simt::set_peer_access(0, 1, simt::PeerAccess::absent), cudaSuccess);
+  EXPECT_STREQ(name_of(connect(0, 1)), "unsupported");
+  ASSERT_EQ(simt::set_peer_access(0, 1, simt::PeerAccess::works), cudaSuccess);
+}
+// Enables access as the caller's program would.
+void enable(int device, int peer) {
+  const DeviceScope scope(device);
+  ASSERT_EQ(cudaDeviceEnablePeerAccess(peer, 0), cudaSuccess);
+}
+void expect_still_open(int device, int peer) {
+  const DeviceScope scope(device);
+  EXPECT_EQ(cudaDeviceDisablePeerAccess(peer), cudaSuccess) << device << " to " << peer;
+}
+
+TEST_F(PeerAccessFault, AccessOfTheCallerStaysWhereOneDirectionIsRefused) {
+  start_closed();
+  for (const auto& [from, to] : {std::pair{0, 1}, {1, 0}}) {
+    ASSERT_EQ(simt::set_peer_access(from, to, simt::PeerAccess::absent), cudaSuccess);
+    enable(to, from);
+    for (int i = 0; i < 2; ++i) EXPECT_STREQ(name_of(connect(0, 1)), "unsupported");
+    expect_still_open(to, from);
+    expect_closed(from, to);
+    ASSERT_EQ(simt::set_peer_access(from, to, simt::PeerAccess::works), cudaSuccess);
+  }
+}
+
+// It stays over a broken link, too, and the copies would use it.
+TEST_F(PeerAccessFault, AccessOfTheCallerOverABrokenLinkIsAnError) {
+  start_closed();
+  enable(0, 1);
+  ASSERT_EQ(simt::set_peer_access(1, 0, simt::PeerAccess::broken), cudaSuccess);
+  try {
+    connect(0, 1);
+    ADD_FAILURE() << "connected";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status().code(), StatusCode::bad_argument);
+    EXPECT_NE(error.status().message().find("between device 0 and device 1 do not arrive"), std::string::npos)
+        << error.what();
+  }
+  expect_still_open(0, 1);
+  expect_closed(1, 0);
+  EXPECT_STREQ(name_of(connect(0, 1)), "broken");
+  ASSERT_EQ(simt::set_peer_access(1, 0, simt::PeerAccess::works), cudaSuccess);
+}
+
+TEST_F(PeerAccessFault, AccessOfTheCallerOverAGoodLinkIsUsed) {
+  start_closed();
+  enable(1, 0);
+  EXPECT_STREQ(name_of(connect(0, 1)), "direct");
+  expect_still_open(1, 0);
+  expect_still_open(0, 1);
+}
+
 // cudaDeviceReset() disables access; the result of the trial stays.
 TEST_F(PeerAccessFault, AccessIsEnabledAgainAfterAReset) {
   EXPECT_STREQ(name_of(connect(0, 1)), "direct");
