@@ -23,13 +23,14 @@ const char* name_of(PeerAccess access);
 // device, and loads and stores of 16 bytes in kernels. Each time a kernel on the receiving device compares
 // all bytes.
 //
-// If anything fails in either direction, access that connect() has enabled is disabled in both, so that copies
-// are staged through the host. Access that the caller's program has enabled stays. The process keeps the result of a trial: a pair of devices is tried once. Each call enables access
-// again, which cudaDeviceReset() disables.
+// If anything fails in either direction, access that connect() has enabled is disabled in both, so that
+// copies are staged through the host. Access that the caller's program has enabled stays. The process keeps
+// the result of a trial: a pair of devices is tried once. Each call enables access again, which
+// cudaDeviceReset() disables.
 //
 // Throws rondo::Error if a device has failed, or if its memory for the trial cannot be allocated; and a
-// bad_argument Error if the trial fails and the caller's program has enabled access, which copies would use. Any other
-// error of enabling is PeerAccess::unsupported.
+// bad_argument Error if the trial fails and the caller's program has enabled access, which copies would use.
+// Any other error of enabling is PeerAccess::unsupported.
 PeerAccess connect(int device, int peer);
 
 // Memory of a device for the trial, aligned to 16 bytes. Its contents may be overwritten.

@@ -20,9 +20,9 @@ struct IdxArray {
   std::string sha256;  // of the whole decompressed file
 };
 
-// An IDX file of unsigned bytes, gzipped or not, of at most kMostDataBytes (gzip.h). The constructor reads only
-// the header, so that the shapes of several files can be compared before any values are unpacked. Both throw
-// a bad_argument Error that names the file, the value found and the valid values.
+// An IDX file of unsigned bytes, gzipped or not, of at most kMostDataBytes (gzip.h). The constructor reads
+// only the header, so that the shapes of several files can be compared before any values are unpacked. It and
+// read() throw a bad_argument Error that names the file, the value found and the valid values.
 class IdxFile {
  public:
   explicit IdxFile(const std::string& path);

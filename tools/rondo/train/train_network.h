@@ -26,8 +26,8 @@ struct TrainingPlan {
   double rate;
   int64_t steps;  // per epoch
 };
-// Checks what does not depend on the data, so that it is refused before they are loaded. Throws a bad_argument
-// Error.
+// Checks what does not depend on the data, so that it is refused before they are loaded. Throws a
+// bad_argument Error.
 void check_options(const NetworkArguments& arguments, const ProcessGroup* processes);
 // Checks the arguments against the data first and against the machine last, so that messages depend on the
 // machine only where necessary. Throws a bad_argument Error. To be called after check_options().
