@@ -133,7 +133,7 @@ TEST(PtxDeviceFaults, BlocksOfAClusterThatHaveExited) {
 TEST(PtxDeviceFaults, UnwrittenSharedMemory) {
   check_faults(
       {{"ld.shared.u32 %r1, [pool+8];", kLaunchFailure, "which nothing has written", 1, kPool, 64},
-       {"st.shared.u16 [pool], 1; ld.shared.u32 %r1, [pool+4];", kLaunchFailure, "at 0x404", 1, kPool, 64},
+       {"st.shared.u16 [pool], 1; ld.shared.u16 %r1, [pool+2];", kLaunchFailure, "at 0x402", 1, kPool, 64},
        {"red.shared.add.u32 [pool], 1;", kLaunchFailure, "which nothing has written", 1, kPool, 64},
        {"mov.u32 %r1, pool; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r1];", kLaunchFailure,
         "nothing has written", 32, kPool, 64}});

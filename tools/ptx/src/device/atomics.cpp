@@ -1,5 +1,5 @@
 // atom, red (PTX ISA 9.7.13.5, 9.7.13.7). Operands: the address, the destination or absent, b, c or absent.
-// variant: the operation.
+// variant: the operation; bytes: the order.
 #include <algorithm>
 #include <atomic>
 
@@ -91,8 +91,12 @@ template <class Numbers>
 void atomic(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   using Word = typename Numbers::Word;
   const Operand* const operands = instruction.operands;
+  const Order order = static_cast<Order>(instruction.bytes);
+  warp.strong = true;
   for_lanes(lanes, [&](int lane) {
     const uint64_t address = lane_address(warp, instruction, lane);
+    acquire_by(warp, address, order);
+    release_by(warp, address, order);
     for (int n = 0; n < instruction.elements; ++n) {
       const Operand result = operands[1 + n], source = operands[1 + instruction.elements + n];
       const Operand other = operands[1 + 2 * instruction.elements];
@@ -104,6 +108,7 @@ void atomic(Warp& warp, const Instruction& instruction, uint32_t lanes) {
       if (result.present()) set_value(warp, result, lane, old);
     }
   });
+  warp.strong = false;
 }
 
 // Calls chooser<Numbers>() for the numbers of the type. False: it has no such operation.
@@ -177,6 +182,7 @@ bool decode_atom(Decoder& decoder, Draft& draft) {
   if (reduction == Reduction::none || draft.has("async")) return false;
   instruction.variant = static_cast<uint8_t>(reduction);
   instruction.space = space_of(draft);
+  instruction.bytes = static_cast<uint8_t>(order_of(draft));
   if (!by_numbers(type, reduction, [&]<class Numbers>() { instruction.run = atomic<Numbers>; })) return false;
   decoder.add_address(draft, draft.arguments.at(at));
   const std::vector<std::string_view> sources = elements_of(draft.arguments.at(at + 1));

@@ -20,6 +20,7 @@ void release_if_complete(Block& block, uint32_t number) {
   if (barrier.arrived > expected)
     fail(kLaunchFailure, "barrier ", number, ": ", barrier.arrived, " threads arrived, and ", expected,
          " were expected");
+  const Clock clock = std::move(barrier.clock);
   const uint32_t results[] = {barrier.red_count, barrier.red_and, barrier.red_or};
   barrier = {};
   block.cluster->progress = true;
@@ -31,6 +32,7 @@ void release_if_complete(Block& block, uint32_t number) {
       for_lanes(lanes, [&, of = &warp](int lane) { set_value(*of, to, lane, result); });
     }
     warp.reductions.clear();
+    leave_clock(warp, clock);
     warp.waiting = 0;
     warp.barrier = -1;
   }
@@ -64,6 +66,7 @@ void arrive_at_barrier(Warp& warp, const Instruction& instruction, uint32_t lane
     fail(kLaunchFailure, "barrier ", number, " for ", count, " threads, after threads arrived there for ",
          barrier.expected);
   barrier.expected = count;
+  arrive_clock(warp, barrier.clock);
   // With a count, a warp arrives as a whole.
   barrier.arrived += count != 0 ? kWarpSize : static_cast<uint32_t>(std::popcount(lanes));
   if (instruction.variant == red) combine_votes(warp, instruction, lanes, barrier);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "interpreter.h"
+#include "races.h"
 #include "shadow.h"
 #include "warp.h"
 
@@ -25,11 +26,12 @@ inline constexpr int kWindowShift = 56;
 
 // PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
 struct MBarrier {
-  uint32_t expected;
-  int64_t pending;       // arrivals
-  int64_t transactions;  // bytes
-  uint32_t phase;
+  uint32_t expected = 0;
+  int64_t pending = 0;       // arrivals
+  int64_t transactions = 0;  // bytes
+  uint32_t phase = 0;
   uint32_t initialiser = 0;         // its thread
+  Clock clock;                      // of the arrivals
   bool visible_to_cluster = false;  // fence.mbarrier_init, or another fence of the cluster, since
 };
 
@@ -37,6 +39,7 @@ struct NamedBarrier {
   uint32_t arrived = 0;
   uint32_t expected = 0;  // threads; 0: all live threads of the block
   uint32_t red_and = 1, red_or = 0, red_count = 0;
+  Clock clock;
 };
 
 struct Cluster;
@@ -49,6 +52,7 @@ struct Block {
   uint32_t rank = 0;
   std::vector<char> shared;  // from offset 0
   SharedShadow shadow;       // of `shared`
+  WordCells accesses;        // to `shared`, if races are looked for
   std::vector<Warp> warps;
   std::unordered_map<uint32_t, MBarrier> mbarriers;  // by offset
   NamedBarrier barriers[16];
@@ -66,6 +70,7 @@ struct Cluster {
   std::vector<std::unique_ptr<Block>> blocks;  // by rank
   uint32_t arrived = 0;                        // threads at the barrier of the cluster
   uint64_t phase = 0;
+  Clock clock, clock_of_phase;  // of the arrivals, and of those of the phase that has ended
   std::vector<PendingLoad> loads;
   bool progress = false;  // since the scheduler cleared it
   std::mt19937_64 random;
@@ -80,9 +85,10 @@ struct LaunchState {
   const Kernel* kernel;
   const Code* code;
   Shape shape;
-  uint64_t parameters;         // address
-  uint64_t workspace;          // of grid.sync(): address; 0 without one
-  uint32_t dynamic_shared_at;  // offset from kSharedBase
+  uint64_t parameters;             // address
+  uint64_t workspace;              // of grid.sync(): address; 0 without one
+  uint32_t dynamic_shared_at;      // offset from kSharedBase
+  std::shared_ptr<RaceLog> races;  // null: races are not looked for
 };
 
 // The bytes at a shared address. Faults if they are outside of the block, misaligned, or of a block that has

@@ -63,6 +63,7 @@ void load(Warp& warp, const Instruction& instruction, uint32_t lanes) {
         const uint32_t offset = to & kOffsetMask;
         std::memcpy(shared_pointer(block, offset | rank << kRankShift, bytes, kUnit), source, bytes);
         block.shadow.write_bulk(offset, bytes);
+        forget_accesses(block, offset, bytes);
         // Of a copy to another block of the cluster, the mbarrier is there, too.
         complete_transactions(block, barrier & kOffsetMask, bytes);
       }
@@ -88,6 +89,7 @@ void store(Warp& warp, const Instruction& instruction, uint32_t lanes) {
     block->shadow.check_read(at, bytes, block->rank);
     block->shadow.check_proxy(at, bytes, thread_of(warp, lane), block->rank, "a bulk copy");
     block->shadow.begin_source(at, bytes);
+    note_shared_access(warp, *block, at, bytes, false, false);
     const auto data = std::make_shared<std::vector<char>>(bytes);
     issue_store(
         warp, lane,

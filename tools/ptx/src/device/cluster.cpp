@@ -37,6 +37,7 @@ void arrive_at_cluster(Warp& warp, const Instruction& instruction, uint32_t lane
       fail(kLaunchFailure, "barrier.cluster.arrive: lane ", lane, " arrives a second time without a wait");
     warp.cluster_phase[lane] = cluster.phase;
   });
+  arrive_clock(warp, cluster.clock);
   cluster.arrived += static_cast<uint32_t>(std::popcount(lanes));
   end_cluster_phase_if_complete(cluster);
 }
@@ -51,6 +52,7 @@ void wait_for_cluster(Warp& warp, const Instruction&, uint32_t lanes) {
   });
   if (complete) {
     for_lanes(lanes, [&](int lane) { warp.cluster_phase[lane] = kNotArrived; });
+    leave_clock(warp, cluster.clock_of_phase);
   } else {
     warp.yielded |= lanes;
   }
@@ -63,6 +65,8 @@ void end_cluster_phase_if_complete(Cluster& cluster) {
   for (const auto& block : cluster.blocks) live += static_cast<uint32_t>(block->live_threads);
   if (cluster.arrived == 0 || cluster.arrived < live) return;
   cluster.arrived = 0;
+  cluster.clock_of_phase = std::move(cluster.clock);
+  cluster.clock.clear();
   ++cluster.phase;
 }
 

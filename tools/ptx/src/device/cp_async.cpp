@@ -17,6 +17,7 @@ void perform(Warp& warp, const PendingCopy& copy) {
   char* to = shared_pointer(*warp.block, copy.to, copy.bytes, copy.bytes, &block, &offset);
   if (copy.read != 0) std::memcpy(to, reinterpret_cast<const void*>(copy.from), copy.read);
   std::memset(to + copy.read, 0, static_cast<size_t>(copy.bytes - copy.read));
+  note_shared_access(warp, *block, offset, copy.bytes, true, false);
   block->shadow.write(offset, copy.bytes, thread_of(warp, copy.lane), block->rank);
 }
 

@@ -12,6 +12,7 @@ namespace {
 // option: the fence makes mbarriers visible to the cluster.
 void fence_memory(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  fence_clock(warp);
   if (instruction.option) fence_mbarriers(warp, lanes);
 }
 

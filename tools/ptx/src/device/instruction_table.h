@@ -4,6 +4,7 @@
 #include <span>
 
 #include "decoder.h"
+#include "races.h"
 
 namespace ptx {
 
@@ -72,6 +73,7 @@ bool decode_mapa(Decoder&, Draft&);
 bool decode_getctarank(Decoder&, Draft&);
 bool decode_mbarrier(Decoder&, Draft&);
 
+Order order_of(const Draft& draft);  // relaxed without a qualifier
 Space space_of(const Draft& draft);  // of its qualifiers; generic without one
 
 // Adds the destination and `sources` sources of the draft's type.

@@ -45,10 +45,15 @@ LaunchState::LaunchState(const Launch& of)
       code(of.kernel->code.get()),
       shape(of.shape),
       parameters(reinterpret_cast<uint64_t>(of.parameters)),
-      workspace(reinterpret_cast<uint64_t>(of.cooperative)) {
+      workspace(reinterpret_cast<uint64_t>(of.cooperative)),
+      races(!of.checks.races ? nullptr
+            : of.races       ? of.races
+                             : make_race_log()) {
   const uint32_t alignment = static_cast<uint32_t>(kernel->module->dynamic_alignment);
   dynamic_shared_at = (static_cast<uint32_t>(kernel->static_shared) + alignment - 1) / alignment * alignment;
 }
+
+std::shared_ptr<RaceLog> make_race_log() { return std::make_shared<RaceLog>(); }
 
 uint64_t cluster_count(const Launch& launch) {
   const Shape& s = launch.shape;

@@ -102,9 +102,15 @@ struct Checks {
   // mbarrier without fence.mbarrier_init; registers of wgmma that are used before the wait, or changed
   // without wgmma.fence.
   bool proxies = true;
+  // Two accesses of different warps without an order between them. Off by default: it takes many times
+  // longer.
+  bool races = false;
   // An arrival at a block of the cluster that has exited: undefined, but without effect on GPUs.
   bool exited_blocks = true;
 };
+
+struct RaceLog;
+std::shared_ptr<RaceLog> make_race_log();
 
 struct Launch {
   const Kernel* kernel = nullptr;
@@ -119,7 +125,9 @@ struct Launch {
   TensorSums tensor_sums = TensorSums::nearest;
   TensorTies tensor_ties = TensorTies::even;
   Checks checks;
-  bool count = false;           // instructions and launches, for report()
+  bool count = false;  // instructions and launches, for report()
+  // With checks.races: the accesses so far, of all clusters of the launch. Null: each call has its own.
+  std::shared_ptr<RaceLog> races;
   void* cooperative = nullptr;  // of a cooperative launch: 64 bytes of zeros, the workspace of grid.sync()
   // Called while all blocks of the worker wait for others: returns another cluster of this launch that has
   // not been started, or nothing. The worker then runs it at the same time. May be empty.

@@ -118,6 +118,18 @@ void load_elements(Register* to, const Together& together, const Addresses& addr
   });
 }
 
+// Strong accesses order others. variant: the order.
+void acquire_all(Warp& warp, const Instruction& instruction, const Addresses& addresses, uint32_t lanes) {
+  if (!warp.block->launch->races) return;
+  for_lanes(lanes,
+            [&](int lane) { acquire_by(warp, addresses.of[lane], static_cast<Order>(instruction.variant)); });
+}
+void release_all(Warp& warp, const Instruction& instruction, const Addresses& addresses, uint32_t lanes) {
+  if (!warp.block->launch->races) return;
+  for_lanes(lanes,
+            [&](int lane) { release_by(warp, addresses.of[lane], static_cast<Order>(instruction.variant)); });
+}
+
 template <int bytes>
 void load(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   using T = typename Element<bytes>::type;
@@ -125,9 +137,10 @@ void load(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   const uint32_t all_bytes = bytes * instruction.elements;
   const Operand* const to = instruction.operands + 1;
   const bool sign = instruction.option;
+  warp.strong = instruction.option2;
   Addresses addresses;
   Together together;
-  if (!instruction.operands[0].present() && instruction.space != Space::local) {
+  if (!instruction.operands[0].present() && instruction.space != Space::local && !instruction.option2) {
     // A variable or parameter: the same address in all lanes.
     const uint64_t address = base_address(warp, instruction);
     const char* from = lane_pointer(warp, instruction.space, address, all_bytes, Access::read, 0);
@@ -166,7 +179,10 @@ void load(Warp& warp, const Instruction& instruction, uint32_t lanes) {
                   sign ? static_cast<uint64_t>(int64_t{read<Signed>(from)}) : read<T>(from));
     });
   }
-  if (instruction.option2) std::atomic_thread_fence(std::memory_order_acquire);
+  warp.strong = false;
+  if (!instruction.option2) return;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  acquire_all(warp, instruction, addresses, lanes);
 }
 
 template <class Register, class T>
@@ -187,8 +203,12 @@ void store(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   const Operand* const from = instruction.operands + 1;
   Addresses addresses;
   Together together;
-  if (instruction.option2) std::atomic_thread_fence(std::memory_order_release);
   lane_addresses(warp, instruction, lanes, &addresses);
+  warp.strong = instruction.option2;
+  if (instruction.option2) {
+    std::atomic_thread_fence(std::memory_order_release);
+    release_all(warp, instruction, addresses, lanes);
+  }
   if (accessible_together(warp, instruction.space, addresses, all_bytes, Access::write, &together)) {
     if (together.shared && together.shared->shadow.enabled())
       note_stores(warp, *together.shared, together, addresses, lanes, all_bytes);
@@ -215,6 +235,7 @@ void store(Warp& warp, const Instruction& instruction, uint32_t lanes) {
       std::memcpy(to, &value, sizeof value);
     }
   });
+  warp.strong = false;
 }
 
 Handler load_of(int bytes) {
@@ -238,6 +259,7 @@ bool decode_access(Decoder& decoder, Draft& draft, bool is_load) {
   instruction.option = is_signed(type);
   for (const std::string_view strong : {"volatile", "relaxed", "acquire", "release", "mmio"})
     instruction.option2 |= draft.has(strong);
+  instruction.variant = static_cast<uint8_t>(order_of(draft));
   const int elements = draft.has("v2") ? 2 : draft.has("v4") ? 4 : draft.has("v8") ? 8 : 1;
   instruction.elements = static_cast<uint8_t>(elements);
   const Address address = decoder.add_address(draft, draft.arguments.at(is_load ? 1 : 0));
@@ -248,6 +270,11 @@ bool decode_access(Decoder& decoder, Draft& draft, bool is_load) {
 }
 
 }  // namespace
+
+Order order_of(const Draft& draft) {
+  if (draft.has("acq_rel")) return Order::both;
+  return draft.has("acquire") ? Order::acquire : draft.has("release") ? Order::release : Order::relaxed;
+}
 
 Space space_of(const Draft& draft) {
   struct Row {

@@ -50,7 +50,9 @@ void init(Warp& warp, const Instruction& instruction, uint32_t lanes) {  // Oper
            kMostArrivals);
     const Place place = place_of(warp, address_of(warp, instruction, lane));
     MBarrier& barrier = place.block->mbarriers[place.offset];
-    barrier = {count, count, 0, 0};
+    barrier = MBarrier();
+    barrier.expected = count;
+    barrier.pending = count;
     barrier.initialiser = thread_of(warp, lane);
     place.block->shadow.write(place.offset, kBytes, thread_of(warp, lane), place.block->rank);
   });
@@ -114,6 +116,7 @@ void test_wait(Warp& warp, const Instruction& instruction, uint32_t lanes) {
              barrier.phase);
       done = barrier.phase != phase;
     }
+    if (done) leave_clock(warp, barrier.clock);
     complete |= uint32_t{done} << lane;
   });
   set_predicate(warp, instruction, 1, lanes, complete);
@@ -154,8 +157,9 @@ void fence_mbarriers(Warp& warp, uint32_t lanes) {
   }
 }
 
-void arrive(const Warp& warp, uint32_t address, uint32_t count) {
+void arrive(Warp& warp, uint32_t address, uint32_t count) {
   MBarrier& barrier = find_mbarrier(warp, address);
+  arrive_clock(warp, barrier.clock);
   warp.block->cluster->progress = true;
   barrier.pending -= count;
   if (barrier.pending < 0)

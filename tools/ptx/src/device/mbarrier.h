@@ -16,7 +16,7 @@ void check_remote_mbarriers(const Block& self, uint32_t blocks, uint32_t offset)
 void fence_mbarriers(Warp& warp, uint32_t lanes);
 
 // `count` threads arrive at the mbarrier. Faults: it expects fewer.
-void arrive(const Warp& warp, uint32_t address, uint32_t count);
+void arrive(Warp& warp, uint32_t address, uint32_t count);
 
 // A bulk copy of `bytes` is complete.
 void complete_transactions(Block& block, uint32_t offset, uint32_t bytes);

@@ -128,6 +128,7 @@ char* lane_pointer(Warp& warp, Space space, uint64_t address, uint32_t bytes, Ac
       uint32_t offset = 0;
       char* pointer =
           shared_pointer(*warp.block, static_cast<uint32_t>(address), bytes, bytes, &owner, &offset);
+      note_shared_access(warp, *owner, offset, bytes, access != Access::read, warp.strong);
       if (access != Access::write) owner->shadow.check_load(offset, bytes, owner->rank);
       if (access != Access::read)
         owner->shadow.write(
@@ -152,7 +153,10 @@ char* lane_pointer(Warp& warp, Space space, uint64_t address, uint32_t bytes, Ac
     default:
       if (address % bytes != 0)
         fail(kMisalignedAddress, "misaligned ", name_of(access), " of ", bytes, " bytes at ", hex(address));
-      if (space != Space::parameter) check_global(warp, address, bytes, access);
+      if (space == Space::parameter) return reinterpret_cast<char*>(address);
+      check_global(warp, address, bytes, access);
+      if (space != Space::constant)
+        note_global_access(warp, address, bytes, access != Access::read, warp.strong);
       return reinterpret_cast<char*>(address);
   }
 }
@@ -177,6 +181,7 @@ void lane_addresses(const Warp& warp, const Instruction& instruction, uint32_t l
 
 bool accessible_together(Warp& warp, Space space, const Addresses& addresses, uint32_t bytes, Access access,
                          Together* together) {
+  if (warp.block->launch->races) return false;
   uint64_t least = addresses.of[0], most = least, all = least;
   for (int lane = 1; lane < kWarpSize; ++lane) {
     least = std::min(least, addresses.of[lane]);

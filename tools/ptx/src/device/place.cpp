@@ -18,11 +18,19 @@ std::string demangled(const std::string& name) {
   return result;
 }
 
-std::string place_of(const Warp& warp) {
-  const LaunchState& launch = *warp.block->launch;
-  if (!warp.at) return "the start";
+std::string place_of(const Warp& warp) { return describe_instruction(*warp.block->launch, warp.at); }
+
+std::string warp_name(const Warp& warp) {
+  const Block& block = *warp.block;
+  return concat("block (", block.id[0], ", ", block.id[1], ", ", block.id[2], "), warp ", warp.index);
+}
+
+}  // namespace
+
+std::string describe_instruction(const LaunchState& launch, const Instruction* instruction) {
+  if (!instruction) return "the start";
   const Source& source =
-      launch.code->sources[static_cast<size_t>(warp.at - launch.code->instructions.data())];
+      launch.code->sources[static_cast<size_t>(instruction - launch.code->instructions.data())];
   std::string text(source.text);
   for (char& c : text)
     if (c == '\n' || c == '\t') c = ' ';
@@ -36,13 +44,6 @@ std::string place_of(const Warp& warp) {
   }
   return concat(place, place.empty() ? "" : ": ", text);
 }
-
-std::string warp_name(const Warp& warp) {
-  const Block& block = *warp.block;
-  return concat("block (", block.id[0], ", ", block.id[1], ", ", block.id[2], "), warp ", warp.index);
-}
-
-}  // namespace
 
 std::string describe_launch(const LaunchState& launch) {
   const Shape& s = launch.shape;

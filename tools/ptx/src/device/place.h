@@ -7,8 +7,10 @@
 
 namespace ptx {
 
-std::string describe_launch(const LaunchState& launch);  // kernel and shape
-std::string describe_warp(const Warp& warp);             // block, warp, lanes, file:line, instruction
-std::string describe_waiting(const Warp& warp);          // with what its lanes wait for
+std::string describe_instruction(const LaunchState& launch,
+                                 const Instruction* instruction);  // file:line, its text
+std::string describe_launch(const LaunchState& launch);            // kernel and shape
+std::string describe_warp(const Warp& warp);     // block, warp, lanes, file:line, instruction
+std::string describe_waiting(const Warp& warp);  // with what its lanes wait for
 
 }  // namespace ptx

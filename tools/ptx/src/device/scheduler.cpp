@@ -33,6 +33,7 @@ class Turns {
   explicit Turns(const Launch& launch)
       : launch_(launch), state_(launch), drawn_(launch.seed || launch.late.drawn) {
     ++running_workers;
+    if (launch.count) prepare_counts(*launch.kernel);
   }
   ~Turns() {
     set_idle(false);

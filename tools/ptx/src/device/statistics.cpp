@@ -32,9 +32,10 @@ int form_number(std::string_view opcode) {
   return found->second;
 }
 
-void count_launch(const Kernel& kernel) {
+void count_launch(const Kernel& kernel) { ++kernel.code->launches; }
+
+void prepare_counts(const Kernel& kernel) {
   const Code& code = *kernel.code;
-  ++code.launches;
   const std::lock_guard<std::mutex> lock(kernel.module->mutex);
   if (!code.executed) code.executed = std::make_unique<std::atomic<uint64_t>[]>(code.instructions.size());
 }

@@ -11,5 +11,6 @@ namespace ptx {
 int form_number(std::string_view opcode);
 
 void count_launch(const Kernel& kernel);
+void prepare_counts(const Kernel& kernel);  // of instructions, before they are executed
 
 }  // namespace ptx

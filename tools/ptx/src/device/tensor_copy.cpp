@@ -192,6 +192,7 @@ void write_shared(Block& block, uint32_t address, const TensorMap& map, const st
     const uint32_t bytes = std::min<uint32_t>(kUnit, static_cast<uint32_t>(box.size()) - at);
     std::memcpy(shared_pointer(block, offset | rank, bytes, 1), &box[at], bytes);
     block.shadow.write_bulk(offset, bytes);
+    forget_accesses(block, offset, bytes);
   }
 }
 
@@ -358,7 +359,10 @@ void store(Warp& warp, const Instruction& instruction, uint32_t lanes) {
     const LaunchState* const launch = block->launch;
     shared_pointer(*block, from, box_bytes(map), kUnit);
     check_box(*block, from, map, coordinates, thread_of(warp, lane));
-    for_units(from, map, [&](uint32_t at, uint32_t bytes) { block->shadow.begin_source(at, bytes); });
+    for_units(from, map, [&](uint32_t at, uint32_t bytes) {
+      block->shadow.begin_source(at, bytes);
+      note_shared_access(warp, *block, at, bytes, false, false);
+    });
     const auto box = std::make_shared<std::vector<char>>();
     issue_store(
         warp, lane,

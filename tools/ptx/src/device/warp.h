@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "instruction.h"
+#include "races.h"
 
 namespace ptx {
 
@@ -112,6 +113,8 @@ struct Warp {
   uint64_t cluster_phase[kWarpSize];  // in which a lane arrived at the barrier of the cluster; kNotArrived
   std::vector<std::pair<uint32_t, const Instruction*>> reductions;  // bar.red: lanes that want the result
   AsyncState async;
+  WarpClock clock;
+  bool strong = false;  // the access under way is volatile, relaxed, acquire, release, or atomic
 
   template <class T>
   T* values(Operand operand) const {

@@ -156,6 +156,7 @@ void check_product(Warp& warp, const PendingProduct& product) {
       for (int k = 0; k < k_size; k += mn_major ? 1 : t) {
         const uint32_t address = unit_address(Descriptor(bits), first + mn, k, t, mn_major);
         unit_pointer(block, address);
+        note_shared_access(warp, *warp.block, address, 16, false, false);
         block.shadow.check_proxy(address, 16, thread_of(warp, 0), block.rank, "wgmma");
       }
   };
