@@ -153,5 +153,16 @@ TEST(AllReduceCoalesced, NoVectorsAreFine) {
   fixture.synchronize();
 }
 
+TEST(AllReduceCoalesced, AnEmptyVectorOverlapsNothing) {
+  CommunicatorFixture fixture(place(2, Placement::spread));
+  Members members(fixture);
+  members.add(DType::float32, Reduction::sum, 16);
+  std::vector<std::vector<DataView>> lists = members.lists();
+  for (std::vector<DataView>& list : lists) list.push_back(list[0].part(8, 0));
+  ASSERT_TRUE(ok(all_reduce_coalesced(lists, {}, fixture.communicator, fixture.handles)));
+  fixture.synchronize();
+  members.expect_reduced();
+}
+
 }  // namespace
 }  // namespace rondo::test

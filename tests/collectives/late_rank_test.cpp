@@ -245,6 +245,33 @@ TEST_F(LateRank, IsUnknownBeyondTheTrackedOperations) {
   fixture_.synchronize();
 }
 
+// Only what follows an operation without its own events is unknown, not every later operation.
+TEST_F(LateRank, IsNamedAfterTheUnknownOnesAreDone) {
+  {
+    StreamBlocker blocker(fixture_.handles[2]);
+    enqueue_barriers(static_cast<int>(OperationTracker::kTracked) + 10);
+  }
+  wait_for_all();
+  enqueue_barriers(1);
+  wait_for_all();
+  {
+    const Stream apart;
+    const Event blocked;
+    const StreamBlocker blocker(apart);
+    ASSERT_EQ(cudaEventRecord(blocked, apart), cudaSuccess);
+    for (size_t rank = 0; rank < kRanks; ++rank) {
+      const DeviceScope scope(fixture_.devices[rank]);
+      ASSERT_EQ(cudaStreamWaitEvent(fixture_.handles[rank], blocked, 0), cudaSuccess);
+    }
+    enqueue_barriers(1);
+    const std::string message = wait_until_timeout();
+    EXPECT_NE(message.find("rank 0 has not arrived, rank 1 has not arrived, rank 2 has not arrived"),
+              std::string::npos)
+        << message;
+  }
+  fixture_.synchronize();
+}
+
 TEST_F(LateRank, IsNotNamedAfterTheLastOperation) {
   enqueue_barriers(3);
   {

@@ -200,6 +200,21 @@ TEST(FirstNonfinite, LargeAndTinyNumbersAreFinite) {
   EXPECT_EQ(first_nonfinite_of({}, 0), kAllFinite);
 }
 
+TEST(FirstNonfinite, WithKeepItIsTheMinimumOverCalls) {
+  const Stream stream;
+  GuardedBuffer<unsigned long long> index(std::vector<unsigned long long>{kAllFinite});
+  const auto after = [&](const std::vector<float>& x) {
+    const GuardedBuffer<float> in(x);
+    EXPECT_TRUE(ok(first_nonfinite(index.view(), {in.data(), static_cast<int64_t>(x.size())}, true, stream)));
+    return index.download()[0];
+  };
+  EXPECT_EQ(after({0, 1}), kAllFinite);
+  EXPECT_EQ(after({0, 1, NAN}), 2u);
+  EXPECT_EQ(after({0, 1, 2}), 2u);
+  EXPECT_EQ(after({0, 1, 2, NAN}), 2u);
+  EXPECT_EQ(after({0, NAN}), 1u);
+}
+
 TEST(FirstNonfinite, BadArguments) {
   const Stream stream;
   GuardedBuffer<float> x(4);

@@ -275,10 +275,16 @@ TEST(FirstNonfinite, FindsALoss) {
     }
 }
 
-// The search does not train: running statistics are restored.
+// The search does not train: running statistics are restored, which may differ between replicas.
 TEST(FirstNonfinite, PutsStatesBack) {
   ModelFixture fixture = fixture_of(small_residual_network(), 2);
   std::vector<std::vector<float>> before, after;
+  for (size_t r = 0; r < fixture.replicas.size(); ++r) {
+    Replica& replica = fixture.replicas[r];
+    const VectorView<float> states = replica.states();
+    ModelFixture::put(replica, states.data,
+                      std::vector<float>(static_cast<size_t>(states.size), static_cast<float>(r + 1)));
+  }
   for (Replica& replica : fixture.replicas) before.push_back(ModelFixture::get(replica, replica.states()));
   EXPECT_FALSE(search_forward(fixture).has_value());
   for (Replica& replica : fixture.replicas) after.push_back(ModelFixture::get(replica, replica.states()));

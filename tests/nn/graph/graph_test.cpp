@@ -66,6 +66,13 @@ TEST(Graph, ReluIsFusedWhereItCanBe) {
 }
 
 // A convolution computes the sums of a batch norm that follows directly, also with a ReLU in between.
+TEST(Graph, NoReluIsFusedIntoAResultThatOthersUse) {
+  Graph graph({1, 1, 4});
+  const Value used = Linear(8).build(graph, graph.input()), last = Linear(8).build(graph, used);
+  EXPECT_FALSE(graph.fuse_relu(used));
+  EXPECT_TRUE(graph.fuse_relu(last));
+}
+
 TEST(Graph, SumsOfBatchNormAreFusedWhereTheyCanBe) {
   const auto fused = [](const AnyModule& network) {
     return make_graph(network, kNetworkInput).nodes()[0].sums_next;

@@ -165,6 +165,12 @@ TEST(MemoryPlan, ReuseChangesNothing) {
     }
 }
 
+// Each takes the place of the one before the last, a gap of exactly its size.
+TEST(MemoryPlan, AChainOfEqualTensorsNeedsTwo) {
+  const Graph graph = make_graph(Sequential{Linear(64), Linear(64), Linear(64), Linear(64)}, {1, 1, 64});
+  EXPECT_EQ(plan_inference(graph, 16).size, 2 * 16 * 64);
+}
+
 TEST(MemoryPlan, EvaluationNeedsLessThanTraining) {
   for (const auto& [name, network] : small_networks()) {
     const Graph graph = make_graph(network, kNetworkInput);

@@ -119,6 +119,7 @@ TEST(LearningRate, FromACommandLine) {
   EXPECT_TRUE(same(parse_learning_rate("cosine", 0.3), LearningRate::cosine(0.3)));
   EXPECT_TRUE(
       same(parse_learning_rate("cosine:1e-2", 0.3, 7), LearningRate::cosine(0.3, 0.01).with_warmup(7)));
+  EXPECT_TRUE(same(parse_learning_rate("cosine:0.3", 0.3), LearningRate::cosine(0.3, 0.3)));
   for (const char* bad : {"", "linear", "step", "step:3", "step:1:0.1:2", "cosine:0:1", "constant:1"})
     EXPECT_EQ(missing(error_of([&] { parse_learning_rate(bad, 0.3); }),
                       {concat("'", bad, "'"), "must be constant, step:EPOCHS:GAMMA, cosine or cosine:MIN"}),

@@ -256,6 +256,14 @@ TEST(Strategies, StagesKeepFusedOperations) {
   EXPECT_EQ(parts[5].cost, 3 * 10 * linear + 2 * (1280 + 10));
 }
 
+TEST(Strategies, ModulesWithoutOperationsMakeNoStage) {
+  const std::vector<StagePart> parts =
+      stage_parts(Sequential{Flatten(), Flatten(), Linear(4), Flatten(), Linear(3)}, {2, 2, 1}, 10);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].modules.size(), 4u);
+  EXPECT_EQ(parts[1].modules.size(), 1u);
+}
+
 std::vector<std::pair<size_t, size_t>> sizes_and_parts(size_t most) {
   std::vector<std::pair<size_t, size_t>> all;
   for (size_t size = 1; size <= most; ++size)

@@ -123,6 +123,10 @@ TEST(Fit, TwoEpochsAndOneAreThree) {
   options.epochs = 3;
   EXPECT_EQ(fit(second.model, *second.optimizer, data, options).epochs.size(), 1u);
   EXPECT_TRUE(all_equal_bits(parameters_of(second.model), parameters_of(straight.model)));
+  options.from = load_checkpoint(directory / "checkpoint", second.model, *second.optimizer);
+  EXPECT_EQ(options.from, (TrainingState{4, 0, 8, 16}));
+  EXPECT_EQ(fit(second.model, *second.optimizer, data, options).epochs.size(), 0u) << "all are complete";
+  EXPECT_TRUE(all_equal_bits(parameters_of(second.model), parameters_of(straight.model)));
 }
 
 TEST(Fit, AnObserverCanKeepTheCheckpointThatIsThere) {

@@ -112,6 +112,12 @@ TEST(PlotSvg, DrawsEveryPointInsideThePicture) {
   }
 }
 
+TEST(PlotSvg, ALongCurveHasNoDots) {
+  const size_t in_legend = 1;
+  EXPECT_EQ(count(draw(std::vector<double>(40, 1), {}), "<circle"), 2 * in_legend + 40);
+  EXPECT_EQ(count(draw(std::vector<double>(41, 1), {}), "<circle"), 2 * in_legend);
+}
+
 // A larger value is drawn higher (y grows downwards), in proportion to the axis.
 TEST(PlotSvg, HeightFollowsTheValue) {
   const std::vector<double> y = numbers(draw({2, 1, 0.5}, {0, 0.5, 1}), "cy");
