@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "runtime.h"
+#include "text.h"
 
 namespace ptx {
 namespace {
@@ -21,15 +22,15 @@ class DeviceMemory final : public MemoryMap {
       return false;
     }
     if (address == range->begin + range->bytes) {
-      *problem = "the end of an allocation of " + std::to_string(range->bytes) + " bytes";
+      *problem = "the end of an allocation of " + simt::counted(range->bytes, "byte");
       return false;
     }
     const int owner = range->device;
     if (owner != simt::Memory::kHost && owner != device_ && !range->managed &&
         !memory.peer_enabled(device_, owner)) {
-      const std::string us = std::to_string(device_), them = std::to_string(owner);
-      *problem = "memory of device " + them + ", which device " + us + " may not touch; call cudaSetDevice(" +
-                 us + ") and cudaDeviceEnablePeerAccess(" + them + ", 0) first";
+      *problem = simt::joined("memory of device ", owner, ", which device ", device_,
+                              " may not touch; call cudaSetDevice(", device_,
+                              ") and cudaDeviceEnablePeerAccess(", owner, ", 0) first");
       return false;
     }
     *begin = range->begin;

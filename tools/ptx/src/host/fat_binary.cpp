@@ -6,6 +6,7 @@
 
 #include "../device/interpreter.h"
 #include "decompress.h"
+#include "text.h"
 
 namespace ptx {
 namespace {
@@ -56,7 +57,7 @@ bool runs(int architecture, char suffix, int device) {
 }
 
 std::string name_of(int architecture, char suffix = 0) {
-  const std::string name = std::to_string(architecture / 10) + "." + std::to_string(architecture % 10);
+  const std::string name = simt::joined(architecture / 10, ".", architecture % 10);
   return suffix ? name + suffix : name;
 }
 
@@ -119,7 +120,7 @@ FatBinary::Code FatBinary::code_for(int major, int minor) const {
     throw Fault{kNoKernelImage, "the program has machine code" +
                                     (machine_code_.empty() ? "" : " (" + list(machine_code_) + ")") +
                                     " and no PTX for " + wanted + "; compile it with nvcc -arch=compute_" +
-                                    std::to_string(device) + (device == 90 ? "a" : "")};
+                                    simt::joined(device, device == 90 ? "a" : "")};
   throw Fault{kNoKernelImage, "the program's PTX (" + list(architectures) + ") does not run on " + wanted};
 }
 

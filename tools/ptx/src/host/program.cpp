@@ -3,13 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
 
 #include "gpu_limits.h"
 #include "runtime.h"
 #include "settings.h"
+#include "text.h"
 
 namespace ptx {
 namespace {
@@ -141,11 +142,14 @@ std::string Program::report() {
   std::string text;
   for (const auto& unit : units_) {
     for (const auto& [key, loaded] : unit->loaded) {
-      const std::string architecture = std::to_string(loaded.architecture) + " ";
+      const std::string architecture = simt::joined(loaded.architecture, " ");
       for (const auto& [host, named] : kernels_)
         if (named.unit == unit.get()) text += architecture + "R " + named.name + "\n";
-      std::istringstream lines(ptx::report(*loaded.module));
-      for (std::string line; std::getline(lines, line);) text += architecture + line + "\n";
+      const std::string lines = ptx::report(*loaded.module);
+      for (size_t begin = 0, end; begin < lines.size(); begin = end + 1) {
+        end = std::min(lines.find('\n', begin), lines.size());
+        text += architecture + lines.substr(begin, end - begin) + "\n";
+      }
     }
   }
   return text;

@@ -1,5 +1,5 @@
-// TextStream and counted(): the text of reports. The program may have set a locale that groups digits or has another
-// decimal point, by std::locale::global() or setlocale().
+// The text of reports. The program may have set a locale that groups digits or has another decimal point, by
+// std::locale::global() or setlocale().
 #pragma once
 
 #include <locale>
@@ -14,10 +14,17 @@ class TextStream : public std::ostringstream {
   TextStream() { imbue(std::locale::classic()); }
 };
 
+template <class... Parts>
+std::string joined(const Parts&... parts) {
+  TextStream text;
+  (text << ... << parts);
+  return text.str();
+}
+
 // "1 byte", "2 bytes"
 template <class Integer>
 std::string counted(Integer count, const char* one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+  return joined(count, " ", one, count == 1 ? "" : "s");
 }
 
 }  // namespace simt
