@@ -161,7 +161,7 @@ Value Graph::reshape(Value value, Shape shape) {
 
 bool Graph::fuse_relu(Value value) {
   const ValueInfo& info = values_[static_cast<size_t>(resolved(value.id))];
-  if (info.producer < 0 || !info.uses.empty()) return false;
+  if (info.producer < 0 || !info.uses.empty() || info.kept) return false;
   return nodes_[static_cast<size_t>(info.producer)].op->fuse_relu();
 }
 

@@ -65,6 +65,7 @@ class Graph {
     int producer = -1;      // index of the node; -1: the network's input
     int alias_of = -1;      // >= 0: same memory as that value, in another shape
     std::vector<Use> uses;  // in node order; a use of an alias counts for the value it refers to
+    bool kept = false;      // keep()
   };
 
   // The input is float32. `activations`: the type that make_graph() converts it to; with bfloat16 the math
@@ -100,8 +101,11 @@ class Graph {
   // The value in another type: an operation that converts it, or the value itself.
   Value cast(Value value, DType type);
   Value reshape(Value value, Shape shape);  // shares the value's memory
-  // Fuses a ReLU into the operation that computes `value`. Returns false if that operation cannot fuse it or
-  // if `value` already has uses.
+  // For a value that an operation will use after others have been added: no ReLU is fused into the operation
+  // that computes it.
+  void keep(Value value) { values_[static_cast<size_t>(resolved(value.id))].kept = true; }
+  // Fuses a ReLU into the operation that computes `value`. Returns false if that operation cannot fuse it, or
+  // if `value` already has uses or is kept for one.
   bool fuse_relu(Value value);
   // Makes the operation that computes `value` also compute, in training, the forward_sums() of the operation
   // that is added next, which must not compute them. Returns false if that operation cannot, or if it is not

@@ -61,6 +61,7 @@ Value Sequential::build(Graph& graph, Value x) const {
 
 Value Residual::build(Graph& graph, Value x) const {
   Value y, other = x;
+  graph.keep(x);  // for the shortcut
   {
     const Graph::Scope scope(graph, "body");
     y = body_.build(graph, x);

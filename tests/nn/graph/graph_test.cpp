@@ -65,7 +65,6 @@ TEST(Graph, ReluIsFusedWhereItCanBe) {
   EXPECT_EQ(alone.nodes().back().op->description(), "ReLU") << "a maximum has no place for it";
 }
 
-// A convolution computes the sums of a batch norm that follows directly, also with a ReLU in between.
 TEST(Graph, NoReluIsFusedIntoAResultThatOthersUse) {
   Graph graph({1, 1, 4});
   const Value used = Linear(8).build(graph, graph.input()), last = Linear(8).build(graph, used);
@@ -73,6 +72,17 @@ TEST(Graph, NoReluIsFusedIntoAResultThatOthersUse) {
   EXPECT_TRUE(graph.fuse_relu(last));
 }
 
+// The shortcut adds the value from before the ReLU.
+TEST(Graph, AResidualWhoseBodyBeginsWithAReluKeepsItsInput) {
+  const AnyModule body = Sequential{ReLU(), Linear(4)};
+  for (const AnyModule& residual : {AnyModule(Residual(body)), AnyModule(Residual(body, Linear(4)))}) {
+    const Graph graph = make_graph(Sequential{Linear(4), residual}, {1, 1, 4});
+    EXPECT_EQ(graph.nodes()[0].op->description().find("ReLU"), std::string::npos);
+    EXPECT_EQ(graph.nodes()[1].op->description(), "ReLU");
+  }
+}
+
+// A convolution computes the sums of a batch norm that follows directly, also with a ReLU in between.
 TEST(Graph, SumsOfBatchNormAreFusedWhereTheyCanBe) {
   const auto fused = [](const AnyModule& network) {
     return make_graph(network, kNetworkInput).nodes()[0].sums_next;
