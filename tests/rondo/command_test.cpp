@@ -268,7 +268,8 @@ TEST_F(Command, BadValues) {
 }
 
 TEST_F(Command, ValuesThatDoNotFitTheData) {
-  expect_refused(small() + "--devices 41", {"41", "at most 40"});
+  expect_refused("--devices 41 --data " + data_.path().string(), {"41", "at most 40"});
+  expect_refused(small() + "--devices 41", {"--batch is 16: it must be at least 41"});
   expect_refused("--limit 3 --devices 4 --data " + data_.path().string(),
                  {"4 replicas", "at most 3", "--limit 3"});
   expect_refused("--limit 1 --data " + data_.path().string(),

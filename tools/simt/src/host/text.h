@@ -24,7 +24,7 @@ std::string joined(const Parts&... parts) {
 // "1 byte", "2 bytes"
 template <class Integer>
 std::string counted(Integer count, const char* one) {
-  return joined(count, " ", one, count == 1 ? "" : "s");
+  return joined(+count, " ", one, count == 1 ? "" : "s");  // +: a byte is a number, too
 }
 
 }  // namespace simt
