@@ -28,8 +28,8 @@
 
 namespace simt_test {
 
-// These tests run on the executor and, built by nvcc, on the interpreter of PTX (tests/ptx). The executor checks
-// the pointers among the arguments of a kernel, the interpreter each access.
+// These tests run on the executor and, built by nvcc, on the interpreter of PTX (tests/ptx). The executor
+// checks the pointers among the arguments of a kernel, the interpreter each access.
 #ifdef PTX_HOST_TEST
 inline constexpr bool kInterpreted = true;
 #else

@@ -3,8 +3,8 @@
 #include <rondo/tests/rondo/support/command_line.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/rondo/support/xml.h>
-#include <rondo/tools/rondo/train/csv_log.h>
 #include <rondo/tools/rondo/plot/plot.h>
+#include <rondo/tools/rondo/train/csv_log.h>
 
 #include <algorithm>
 #include <cmath>
@@ -70,7 +70,8 @@ class Plot : public testing::Test {
 };
 
 TEST_F(Plot, ARunWithoutAnAccuracySaysSo) {
-  const std::string nan = std::to_string(std::nan("")), log_file = log("a.csv", {epoch(1, 2, std::nan(""), 10)});
+  const std::string nan = std::to_string(std::nan("")),
+                    log_file = log("a.csv", {epoch(1, 2, std::nan(""), 10)});
   EXPECT_EQ(plot({log_file}), "a: 1 epoch, loss 2.0000, no accuracy, 10.0 s an epoch\n");
   EXPECT_EQ(read_text(svg_).find(nan), std::string::npos);
 }

@@ -1,11 +1,11 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/io/printable.h>
 #include <rondo/nn/io/regular_file.h>
-#include <rondo/tools/rondo/train/csv_log.h>
+#include <rondo/tools/rondo/pictures/plot_svg.h>
+#include <rondo/tools/rondo/plot/plot.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/output_file.h>
-#include <rondo/tools/rondo/plot/plot.h>
-#include <rondo/tools/rondo/pictures/plot_svg.h>
+#include <rondo/tools/rondo/train/csv_log.h>
 
 #include <cmath>
 #include <filesystem>
@@ -44,7 +44,8 @@ std::string run_text(const TrainingRun& run) {
                                    ? "no accuracy"
                                    : concat("accuracy ", fixed(last.test_accuracy * 100, 2), " %");
   return concat(run.name, ": ", count, count == 1 ? " epoch" : " epochs", ", loss ",
-                loss_text(last.train_loss), ", ", accuracy, ", ", duration(seconds / static_cast<double>(count)), " an epoch");
+                loss_text(last.train_loss), ", ", accuracy, ", ",
+                duration(seconds / static_cast<double>(count)), " an epoch");
 }
 
 std::string runs_svg(const std::vector<TrainingRun>& runs) {

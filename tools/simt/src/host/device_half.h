@@ -1,5 +1,5 @@
-// What the host half asks of the device half, besides <simt/kernel.h>. There are two device halves: ../device,
-// where kernels are C++, and tools/ptx, which interprets nvcc's PTX below the same host half.
+// The functions of the device half that the host half calls, besides <simt/kernel.h>. There are two device
+// halves: ../device, where kernels are C++, and tools/ptx, which interprets nvcc's PTX.
 #pragma once
 
 #include <cuda.h>
