@@ -116,6 +116,22 @@ TEST(PtxDeviceFaults, CopiesInFlightAtExit) {
         kLaunchFailure, "exits without a wait for its bulk copy", 1, kPool, 64}});
 }
 
+// As on GPUs, with Checks::unwaited_stores off.
+TEST(PtxDeviceFaults, ABulkStoreWithoutAWaitHappensAtExit) {
+  Program program(
+      kernel("mov.u32 %r2, pool; mov.u32 %r3, 9; st.shared.v4.u32 [%r2], {%r3, %r3, %r3, %r3};"
+             " fence.proxy.async.shared::cta;"
+             " cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 16;",
+             kPool));
+  program.launch.shape.dynamic_shared = 64;
+  program.launch.late = {true, true, true, false};
+  program.launch.checks.unwaited_stores = false;
+  std::vector<uint32_t> out(4), in(4);
+  const ptx::Fault fault = program.run(out, in);
+  EXPECT_EQ(fault.error, 0) << fault.text;
+  EXPECT_EQ(out, std::vector<uint32_t>(4, 9));
+}
+
 TEST(PtxDeviceFaults, BlocksOfAClusterThatHaveExited) {
   check_faults(
       {{"mov.u32 %r1, %cluster_ctarank; setp.eq.u32 %p1, %r1, 0; @%p1 bra END;\n"

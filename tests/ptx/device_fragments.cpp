@@ -46,6 +46,36 @@ Place a_of_k32_byte(int lane, int i) {
 Place b_of_k32_byte(int lane, int i) {
   return {i < 4 ? lane % 4 * 4 + (i & 3) : lane % 4 * 4 + (i & 3) + 16, lane >> 2};
 }
+// The shapes with m8: row groupID of A, column groupID of B.
+template <int kPer>
+Place a_of_m8(int lane, int i) {
+  return {lane >> 2, lane % 4 * kPer + i};
+}
+template <int kPer>
+Place b_of_one(int lane, int i) {
+  return {lane % 4 * kPer + i, lane >> 2};
+}
+Place a_of_k32_nibble(int lane, int i) {
+  return {i < 8 ? lane >> 2 : (lane >> 2) + 8, lane % 4 * 8 + (i & 7)};
+}
+Place a_of_k64_nibble(int lane, int i) {
+  const bool upper = (0 <= i && i < 8) || (16 <= i && i < 24);
+  return {upper ? lane >> 2 : (lane >> 2) + 8, i < 16 ? lane % 4 * 8 + (i & 7) : lane % 4 * 8 + (i & 7) + 32};
+}
+Place b_of_k64_nibble(int lane, int i) {
+  return {i < 8 ? lane % 4 * 8 + (i & 7) : lane % 4 * 8 + (i & 7) + 32, lane >> 2};
+}
+Place a_of_k128_bit(int lane, int i) {
+  return {i < 32 ? lane >> 2 : (lane >> 2) + 8, lane % 4 * 32 + (i & 31)};
+}
+Place a_of_k256_bit(int lane, int i) {
+  const bool upper = (0 <= i && i < 32) || (64 <= i && i < 96);
+  return {upper ? lane >> 2 : (lane >> 2) + 8,
+          i < 64 ? lane % 4 * 32 + (i & 31) : lane % 4 * 32 + (i & 31) + 128};
+}
+Place b_of_k256_bit(int lane, int i) {
+  return {i < 32 ? lane % 4 * 32 + (i & 31) : lane % 4 * 32 + (i & 31) + 128, lane >> 2};
+}
 Place c_of_all(int lane, int i) { return {i < 2 ? lane >> 2 : (lane >> 2) + 8, lane % 4 * 2 + (i & 1)}; }
 
 const Fragments kFragments[] = {
@@ -57,6 +87,16 @@ const Fragments kFragments[] = {
     {"m16n8k16", "bf16", 16, 2, a_of_k16_half, b_of_k16_half, 8, 4},
     {"m16n8k16", "s8", 16, 4, a_of_k16_byte, b_of_k16_byte, 8, 4},
     {"m16n8k32", "s8", 32, 4, a_of_k32_byte, b_of_k32_byte, 16, 8},
+    {"m16n8k16", "e4m3", 16, 4, a_of_k16_byte, b_of_k16_byte, 8, 4},
+    {"m16n8k32", "e4m3", 32, 4, a_of_k32_byte, b_of_k32_byte, 16, 8},
+    {"m16n8k32", "e5m2", 32, 4, a_of_k32_byte, b_of_k32_byte, 16, 8},
+    {"m8n8k16", "s8", 16, 4, a_of_m8<4>, b_of_one<4>, 4, 4},
+    {"m8n8k32", "s4", 32, 8, a_of_m8<8>, b_of_one<8>, 8, 8},
+    {"m16n8k32", "s4", 32, 8, a_of_k32_nibble, b_of_one<8>, 16, 8},
+    {"m16n8k64", "s4", 64, 8, a_of_k64_nibble, b_of_k64_nibble, 32, 16},
+    {"m8n8k128", "b1", 128, 32, a_of_m8<32>, b_of_one<32>, 32, 32},
+    {"m16n8k128", "b1", 128, 32, a_of_k128_bit, b_of_one<32>, 64, 32},
+    {"m16n8k256", "b1", 256, 32, a_of_k256_bit, b_of_k256_bit, 128, 64},
 };
 
 // Small whole numbers, exact in every type.
@@ -64,17 +104,30 @@ int a_at(int row, int k) { return (row * 7 + k * 3) % 11 - 5; }
 int b_at(int k, int column) { return (k * 5 + column * 2) % 9 - 4; }
 int c_at(int row, int column) { return row * 8 + column; }
 
-uint32_t bits(const std::string& type, int value) {
-  if (type == "s8") return static_cast<uint8_t>(value);
-  const uint32_t single = std::bit_cast<uint32_t>(static_cast<float>(value));
-  if (type == "tf32") return single;
-  if (type == "bf16") return single >> 16;
-  const int magnitude = value < 0 ? -value : value;  // f16
+// A whole number as a float of `exponent` and `mantissa` bits.
+uint32_t float_bits(int value, int exponent, int mantissa) {
+  const int magnitude = value < 0 ? -value : value;
   if (magnitude == 0) return 0;
-  const int exponent = 31 - std::countl_zero(static_cast<uint32_t>(magnitude));
-  return static_cast<uint32_t>((value < 0 ? 0x8000 : 0) | (exponent + 15) << 10 |
-                               (magnitude << (10 - exponent) & 0x3FF));
+  const int power = 31 - std::countl_zero(static_cast<uint32_t>(magnitude));
+  const int bias = (1 << (exponent - 1)) - 1;
+  const int below = mantissa >= power ? magnitude << (mantissa - power) : magnitude >> (power - mantissa);
+  return static_cast<uint32_t>((value < 0 ? 1 << (exponent + mantissa) : 0) | (power + bias) << mantissa |
+                               (below & ((1 << mantissa) - 1)));
 }
+
+uint32_t bits(const std::string& type, int value) {
+  if (type == "b1") return static_cast<uint32_t>(value & 1);
+  if (type == "s4") return static_cast<uint32_t>(value & 15);
+  if (type == "s8") return static_cast<uint8_t>(value);
+  if (type == "e4m3") return float_bits(value, 4, 3);
+  if (type == "e5m2") return float_bits(value, 5, 2);
+  if (type == "f16") return float_bits(value, 5, 10);
+  const uint32_t single = std::bit_cast<uint32_t>(static_cast<float>(value));
+  return type == "bf16" ? single >> 16 : single;
+}
+
+bool is_integer(const Fragments& f) { return f.type == "s8" || f.type == "s4" || f.type == "b1"; }
+int sums_of(const Fragments& f) { return f.shape.starts_with("m8") ? 2 : 4; }  // of a lane
 
 std::string registers(const std::string& prefix, int first, int count) {
   std::string list;
@@ -83,9 +136,9 @@ std::string registers(const std::string& prefix, int first, int count) {
 }
 
 // Each lane reads its registers from `in` + 64 * lane words and writes D to `out` + 4 * lane words.
-std::string program_of(const Fragments& f, bool half_sums) {
-  const bool integer = f.type == "s8";
-  const int of_a = f.a_elements / f.per, of_b = f.b_elements / f.per, of_d = half_sums ? 2 : 4;
+std::string program_of(const Fragments& f, bool half_sums, const std::string& operation) {
+  const bool integer = is_integer(f);
+  const int of_a = f.a_elements / f.per, of_b = f.b_elements / f.per, of_d = half_sums ? 2 : sums_of(f);
   std::string body =
       "mov.u32 %r60, %tid.x; mul.wide.u32 %rd3, %r60, 256; add.s64 %rd2, %rd2, %rd3; mul.wide.u32 %rd3, "
       "%r60, 16;"
@@ -96,17 +149,17 @@ std::string program_of(const Fragments& f, bool half_sums) {
   for (int n = 0; n < of_d; ++n)
     body +=
         "ld.global.b32 %" + d + std::to_string(40 + n) + ", [%rd2+" + std::to_string(4 * (32 + n)) + "];\n";
-  body += "mma.sync.aligned." + f.shape + ".row.col." + sum + "." + f.type + "." + f.type + "." + sum + " " +
-          registers(d, 40, of_d) + ", " + registers("r", 0, of_a) + ", " + registers("r", of_a, of_b) + ", " +
-          registers(d, 40, of_d) + ";\n";
+  body += "mma.sync.aligned." + f.shape + ".row.col." + sum + "." + f.type + "." + f.type + "." + sum +
+          operation + " " + registers(d, 40, of_d) + ", " + registers("r", 0, of_a) + ", " +
+          registers("r", of_a, of_b) + ", " + registers(d, 40, of_d) + ";\n";
   for (int n = 0; n < of_d; ++n)
     body += "st.global.b32 [%rd1+" + std::to_string(4 * n) + "], %" + d + std::to_string(40 + n) + ";\n";
   return kernel(body);
 }
 
-void check_product(const Fragments& f, bool half_sums) {
-  SCOPED_TRACE(f.shape + " " + f.type + (half_sums ? " with f16 sums" : ""));
-  const bool integer = f.type == "s8";
+void check_product(const Fragments& f, bool half_sums, const std::string& operation = "") {
+  SCOPED_TRACE(f.shape + " " + f.type + operation + (half_sums ? " with f16 sums" : ""));
+  const bool integer = is_integer(f);
   const int of_a = f.a_elements / f.per, width = 32 / f.per;
   std::vector<uint32_t> in(32 * 64), out(32 * 4);
   const std::string sum_type = integer ? "s32" : half_sums ? "f16" : "tf32";
@@ -123,21 +176,24 @@ void check_product(const Fragments& f, bool half_sums) {
       const Place place = f.b(lane, i);
       words[of_a + i / f.per] |= bits(f.type, b_at(place.row, place.column)) << (width * (i % f.per));
     }
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < sums_of(f); ++i) {
       const Place place = c_of_all(lane, i);
       const uint32_t c = sum_bits(c_at(place.row, place.column));
       words[32 + (half_sums ? i / 2 : i)] |= half_sums ? c << (16 * (i % 2)) : c;
     }
   }
-  Program program(program_of(f, half_sums));
+  Program program(program_of(f, half_sums, operation));
   program.launch.shape.block[0] = 32;
   const ptx::Fault fault = program.run(out, in);
   ASSERT_EQ(fault.error, 0) << fault.text;
   for (int lane = 0; lane < 32; ++lane) {
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < sums_of(f); ++i) {
       const Place place = c_of_all(lane, i);
       int sum = c_at(place.row, place.column);
-      for (int k = 0; k < f.k; ++k) sum += a_at(place.row, k) * b_at(k, place.column);
+      for (int k = 0; k < f.k; ++k) {
+        const int a = a_at(place.row, k), b = b_at(k, place.column);
+        sum += operation == ".xor.popc" ? (a ^ b) & 1 : operation == ".and.popc" ? a & b & 1 : a * b;
+      }
       const uint32_t word = out[static_cast<size_t>(lane * 4 + (half_sums ? i / 2 : i))];
       EXPECT_EQ(half_sums ? word >> (16 * (i % 2)) & 0xFFFF : word, sum_bits(sum))
           << "lane " << lane << ", i " << i;
@@ -146,12 +202,61 @@ void check_product(const Fragments& f, bool half_sums) {
 }
 
 TEST(PtxDeviceFragments, ProductsHaveTheLayoutsOfTheIsa) {
-  for (const Fragments& f : kFragments) check_product(f, false);
+  for (const Fragments& f : kFragments) {
+    if (f.type != "b1") check_product(f, false);
+  }
+}
+
+TEST(PtxDeviceFragments, ProductsOfBitsCountThem) {
+  for (const Fragments& f : kFragments)
+    for (const char* const operation : {".xor.popc", ".and.popc"})
+      if (f.type == "b1") check_product(f, false, operation);
 }
 
 TEST(PtxDeviceFragments, SumsInHalvesArePairs) {
   for (const Fragments& f : kFragments)
-    if (f.type == "f16") check_product(f, true);
+    if (f.type == "f16" || f.type == "e5m2") check_product(f, true);
+}
+
+// Doubles: an element in each register. m16n8k16 has eight of A: row groupID for even i, groupID + 8 for odd
+// ones, column threadID_in_group + 4 (i / 2).
+TEST(PtxDeviceFragments, ProductsOfDoubles) {
+  for (const int k : {4, 8, 16}) {
+    const int of_a = k / 2, of_b = k / 4, all = of_a + of_b + 4;
+    std::string body =
+        "mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 128; add.s64 %rd2, %rd2, %rd3;"
+        "mul.wide.u32 %rd3, %r1, 32; add.s64 %rd1, %rd1, %rd3;\n";
+    for (int n = 0; n < all; ++n)
+      body += "ld.global.f64 %e" + std::to_string(n) + ", [%rd2+" + std::to_string(8 * n) + "];\n";
+    body += "mma.sync.aligned.m16n8k" + std::to_string(k) + ".row.col.f64.f64.f64.f64 " +
+            registers("e", of_a + of_b, 4) + ", " + registers("e", 0, of_a) + ", " +
+            registers("e", of_a, of_b) + ", " + registers("e", of_a + of_b, 4) + ";\n";
+    for (int n = 0; n < 4; ++n)
+      body +=
+          "st.global.f64 [%rd1+" + std::to_string(8 * n) + "], %e" + std::to_string(of_a + of_b + n) + ";\n";
+    std::vector<double> in(32 * 16), out(32 * 4);
+    for (int lane = 0; lane < 32; ++lane) {
+      double* const own = &in[static_cast<size_t>(lane) * 16];
+      for (int i = 0; i < of_a; ++i)
+        own[i] = a_at(i % 2 == 0 ? lane >> 2 : (lane >> 2) + 8, lane % 4 + 4 * (i / 2));
+      for (int i = 0; i < of_b; ++i) own[of_a + i] = b_at(lane % 4 + 4 * i, lane >> 2);
+      for (int i = 0; i < 4; ++i)
+        own[of_a + of_b + i] = c_at(c_of_all(lane, i).row, c_of_all(lane, i).column);
+    }
+    Program program(kernel(".reg .f64 %e<16>;\n" + body));
+    program.launch.shape.block[0] = 32;
+    const ptx::Fault fault = program.run(out, in);
+    ASSERT_EQ(fault.error, 0) << fault.text;
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int i = 0; i < 4; ++i) {
+        const Place place = c_of_all(lane, i);
+        int sum = c_at(place.row, place.column);
+        for (int q = 0; q < k; ++q) sum += a_at(place.row, q) * b_at(q, place.column);
+        EXPECT_EQ(out[static_cast<size_t>(lane * 4 + i)], sum)
+            << "k " << k << ", lane " << lane << ", i " << i;
+      }
+    }
+  }
 }
 
 // ldmatrix: row r of matrix m is at the address of lane 8 m + r; a lane receives the elements 2 (lane % 4)

@@ -192,7 +192,7 @@ void finish_stores(Warp& warp, uint32_t lanes) {
   const auto of_lanes = [&](const PendingStore& store) { return (lanes >> store.lane & 1) != 0; };
   for (PendingStore& store : stores) {
     if (!of_lanes(store)) continue;
-    if (!store.waited)
+    if (!store.waited && warp.block->launch->launch.checks.unwaited_stores)
       fail(kLaunchFailure, "lane ", int{store.lane},
            " exits without a wait for its bulk copy from shared memory, which may not have been read");
     perform(store);

@@ -1,7 +1,7 @@
 // cvt (PTX ISA 9.7.9.21) and cvta, isspacep (9.7.9.19, 9.7.9.20).
 #include <cmath>
 
-#include "convert.h"
+#include "narrow_float.h"
 
 #include "block.h"
 #include "elementwise.h"

@@ -107,6 +107,9 @@ struct Checks {
   bool races = false;
   // An arrival at a block of the cluster that has exited: undefined, but without effect on GPUs.
   bool exited_blocks = true;
+  // A thread that exits without a wait for its bulk copies from shared memory: they are undefined once the
+  // block has exited, but GPUs complete them.
+  bool unwaited_stores = true;
 };
 
 struct RaceLog;

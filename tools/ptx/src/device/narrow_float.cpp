@@ -1,8 +1,10 @@
 // 8-bit floats (PTX ISA, "Alternate Floating-Point Data Formats"): e4m3 has no infinities, and one NaN of
 // each sign.
+#include "narrow_float.h"
+
+#include <array>
 #include <cmath>
 
-#include "convert.h"
 #include "float_bits.h"
 #include "warp.h"
 
@@ -94,7 +96,24 @@ void to_halves(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   });
 }
 
+template <class Format>
+std::array<float, 256> all_values() {
+  std::array<float, 256> values;
+  for (size_t bits = 0; bits < values.size(); ++bits)
+    values[bits] = to_float<Format>(static_cast<uint8_t>(bits));
+  return values;
+}
+
 }  // namespace
+
+float e4m3_to_float(uint8_t bits) {
+  static const std::array<float, 256> values = all_values<E4m3>();
+  return values[bits];
+}
+float e5m2_to_float(uint8_t bits) {
+  static const std::array<float, 256> values = all_values<E5m2>();
+  return values[bits];
+}
 
 bool decode_narrow(Decoder& decoder, Draft& draft, Type from, Type to) {
   Instruction& instruction = draft.instruction;

@@ -13,6 +13,7 @@ struct Row {
 
 constexpr Row kTypes[] = {
     {"u8", Type::u8, 1},         {"s8", Type::s8, 1},         {"b8", Type::b8, 1},
+    {"u4", Type::u4, 1},         {"s4", Type::s4, 1},         {"b1", Type::b1, 1},
     {"u16", Type::u16, 2},       {"s16", Type::s16, 2},       {"b16", Type::b16, 2},
     {"u32", Type::u32, 4},       {"s32", Type::s32, 4},       {"b32", Type::b32, 4},
     {"u64", Type::u64, 8},       {"s64", Type::s64, 8},       {"b64", Type::b64, 8},

@@ -1,6 +1,7 @@
 // wgmma.mma_async (PTX ISA 9.7.15): products of a warpgroup, of which each warp computes 16 rows. Operands:
-// d, a (4 registers or a descriptor), b (a descriptor), the predicate scale-d. immediate: the type,
-// immediate2: n. elements: registers of A, 1 for a descriptor.
+// d, a (4 registers or a descriptor), b (a descriptor), the predicate scale-d. immediate: the type of A, variant:
+// that of B, immediate2: n. elements: registers of A, 1 for a descriptor. bytes: the type of D; option:
+// .satfinite.
 #include "wgmma.h"
 
 #include <algorithm>
@@ -12,13 +13,14 @@
 #include "instruction_table.h"
 #include "lexer.h"
 #include "memory.h"
+#include "tensor_elements.h"
 #include "tensor_sums.h"
 
 namespace ptx {
 namespace {
 
 enum Number { kScaleA, kScaleB, kTransposeA, kTransposeB };
-constexpr int kWarpRows = 16, kMostColumns = 256, kMostK = 16;
+constexpr int kWarpRows = 16, kMostColumns = 256, kMostK = 32, kUnitWords = 4;
 constexpr size_t kRegisterBytes = 4 * kWarpSize;
 
 // A matrix in shared memory by its descriptor (ISA, "Matrix Descriptor Format", "Strides").
@@ -63,62 +65,58 @@ const char* unit_pointer(const Block& block, uint32_t address) {
   return block.shared.data() + address;
 }
 
-float element_of(const char* unit, int e, Type type) {
-  if (type == Type::tf32) {
-    uint32_t word = 0;
-    std::memcpy(&word, unit + 4 * e, 4);
-    return tf32_operand(word);
-  }
-  uint16_t half = 0;
-  std::memcpy(&half, unit + 2 * e, 2);
-  return type == Type::bf16 ? bfloat_to_float(half) : half_to_float(half);
+Type type_of_a(const Instruction& instruction) { return static_cast<Type>(instruction.immediate); }
+Type type_of_b(const Instruction& instruction) { return static_cast<Type>(instruction.variant); }
+Type type_of_d(const Instruction& instruction) { return static_cast<Type>(instruction.bytes); }
+int columns_of(const Instruction& instruction) { return static_cast<int>(instruction.immediate2); }
+int accumulators_of(const Instruction& instruction) {  // registers
+  return columns_of(instruction) / (type_of_d(instruction) == Type::f16 ? 4 : 2);
 }
+int k_of(const Instruction& instruction) { return 8 * elements_in_word(type_of_a(instruction)); }
 
 // Calls store(mn, k, value) for `count` rows or columns from `first` on.
 template <class Store>
 void read_matrix(const Block& block, const Descriptor& matrix, int first, int count, int k_size, Type type,
                  bool mn_major, Store store) {
-  const int t = type == Type::tf32 ? 4 : 8;
+  const int per = elements_in_word(type), t = kUnitWords * per;
   for (int mn = 0; mn < count; mn += mn_major ? t : 1) {
     for (int k = 0; k < k_size; k += mn_major ? 1 : t) {
       const char* unit = unit_pointer(block, unit_address(matrix, first + mn, k, t, mn_major));
-      for (int e = 0; e < t; ++e)
-        mn_major ? store(mn + e, k, element_of(unit, e, type)) : store(mn, k + e, element_of(unit, e, type));
+      uint32_t words[kUnitWords];
+      std::memcpy(words, unit, sizeof words);
+      float elements[16];
+      for (int word = 0; word < kUnitWords; ++word) unpack(type, words[word], elements + word * per);
+      for (int e = 0; e < t; ++e) mn_major ? store(mn + e, k, elements[e]) : store(mn, k + e, elements[e]);
     }
   }
 }
 
-void read_rows_of_a(const Warp& warp, const PendingProduct& product, int k_size, float (*a)[kMostK]) {
+void read_rows_of_a(const Warp& warp, const PendingProduct& product, float (*a)[kMostK]) {
   const Instruction& instruction = *product.instruction;
-  const Type type = static_cast<Type>(instruction.immediate);
+  const Type type = type_of_a(instruction);
   const float scale = static_cast<float>(instruction.numbers[kScaleA]);
   if (instruction.elements == 1) {
     const bool mn_major = instruction.numbers[kTransposeA] != 0;
-    read_matrix(*warp.block, Descriptor(product.a), warp.index % 4 * kWarpRows, kWarpRows, k_size, type,
-                mn_major, [&](int row, int k, float value) { a[row][k] = scale * value; });
+    read_matrix(*warp.block, Descriptor(product.a), warp.index % 4 * kWarpRows, kWarpRows, k_of(instruction),
+                type, mn_major, [&](int row, int k, float value) { a[row][k] = scale * value; });
     return;
   }
-  const int per = type == Type::tf32 ? 1 : 2, first = static_cast<int>(instruction.immediate2) / 2;
+  const int per = elements_in_word(type), first = accumulators_of(instruction);
   for (int lane = 0; lane < kWarpSize; ++lane) {
     for (int r = 0; r < 4; ++r) {
-      const uint32_t word = values<uint32_t>(warp, instruction, first + r)[lane];
-      for (int e = 0; e < per; ++e) {
-        const uint16_t half = static_cast<uint16_t>(word >> (16 * e));
-        const float value = type == Type::tf32   ? tf32_operand(word)
-                            : type == Type::bf16 ? bfloat_to_float(half)
-                                                 : half_to_float(half);
-        a[lane / 4 + (r & 1) * 8][(r >> 1) * 4 * per + lane % 4 * per + e] = scale * value;
-      }
+      float elements[kMostInWord];
+      unpack(type, values<uint32_t>(warp, instruction, first + r)[lane], elements);
+      for (int e = 0; e < per; ++e)
+        a[lane / 4 + (r & 1) * 8][(r >> 1) * 4 * per + lane % 4 * per + e] = scale * elements[e];
     }
   }
 }
 
-void read_b(const Warp& warp, const PendingProduct& product, int k_size, int columns,
-            float (*b)[kMostColumns]) {
+void read_b(const Warp& warp, const PendingProduct& product, float (*b)[kMostColumns]) {
   const Instruction& instruction = *product.instruction;
   const float scale = static_cast<float>(instruction.numbers[kScaleB]);
-  read_matrix(*warp.block, Descriptor(product.b), 0, columns, k_size,
-              static_cast<Type>(instruction.immediate), instruction.numbers[kTransposeB] != 0,
+  read_matrix(*warp.block, Descriptor(product.b), 0, columns_of(instruction), k_of(instruction),
+              type_of_b(instruction), instruction.numbers[kTransposeB] != 0,
               [&](int column, int k, float value) { b[k][column] = scale * value; });
 }
 
@@ -131,7 +129,7 @@ char* fenced_value(Warp& warp, Operand operand) {
 
 void set_fenced_accumulators(Warp& warp, const Instruction& instruction) {
   if (warp.async.fenced_values.empty()) return;
-  for (int n = 0; n < instruction.immediate2 / 2; ++n)
+  for (int n = 0; n < accumulators_of(instruction); ++n)
     std::memcpy(fenced_value(warp, instruction.operands[n]), values<char>(warp, instruction, n),
                 kRegisterBytes);
 }
@@ -140,7 +138,7 @@ void set_fenced_accumulators(Warp& warp, const Instruction& instruction) {
 // memory need fence.proxy.async.
 void check_product(Warp& warp, const PendingProduct& product) {
   const Instruction& instruction = *product.instruction;
-  const int accumulators = static_cast<int>(instruction.immediate2) / 2;
+  const int accumulators = accumulators_of(instruction);
   const int registers = accumulators + (instruction.elements == 4 ? 4 : 0);
   if (warp.async.fenced_values.empty()) fail(kLaunchFailure, "wgmma without wgmma.fence before it");
   for (int n = 0; n < registers; ++n)
@@ -148,8 +146,7 @@ void check_product(Warp& warp, const PendingProduct& product) {
                     kRegisterBytes) != 0)
       fail(kLaunchFailure, "wgmma: ", n < accumulators ? "an accumulator" : "a register of A",
            " has changed since the latest wgmma.fence");
-  const Type type = static_cast<Type>(instruction.immediate);
-  const int k_size = type == Type::tf32 ? 8 : 16, t = type == Type::tf32 ? 4 : 8;
+  const int k_size = k_of(instruction), t = kUnitWords * elements_in_word(type_of_a(instruction));
   const Block& block = *warp.block;
   const auto check = [&](uint64_t bits, int first, int count, bool mn_major) {
     for (int mn = 0; mn < count; mn += mn_major ? t : 1)
@@ -162,7 +159,7 @@ void check_product(Warp& warp, const PendingProduct& product) {
   };
   if (instruction.elements == 1)
     check(product.a, warp.index % 4 * kWarpRows, kWarpRows, instruction.numbers[kTransposeA] != 0);
-  check(product.b, 0, static_cast<int>(instruction.immediate2), instruction.numbers[kTransposeB] != 0);
+  check(product.b, 0, columns_of(instruction), instruction.numbers[kTransposeB] != 0);
   warp.async.unwaited.push_back({&instruction, product.group});
   for (int n = 0; n < accumulators; ++n) {
     const size_t unit = static_cast<size_t>(instruction.operands[n].at / kRegisterUnit);
@@ -171,7 +168,7 @@ void check_product(Warp& warp, const PendingProduct& product) {
 }
 
 void wgmma(Warp& warp, const Instruction& instruction, uint32_t) {
-  const int of_a = static_cast<int>(instruction.immediate2) / 2, of_b = of_a + instruction.elements;
+  const int of_a = accumulators_of(instruction), of_b = of_a + instruction.elements;
   PendingProduct product{&instruction, 0, 0, false, warp.async.product_group};
   const auto descriptor = [&](int operand) {
     const uint64_t* bits = values<uint64_t>(warp, instruction, operand);
@@ -224,7 +221,7 @@ void end_products(Warp& warp, uint64_t target) {
   std::erase_if(async.unwaited, [&](const UnwaitedProduct& product) { return product.group < target; });
   std::fill(async.in_flight.begin(), async.in_flight.end(), uint8_t{0});
   for (const UnwaitedProduct& product : async.unwaited)
-    for (int n = 0; n < product.instruction->immediate2 / 2; ++n) {
+    for (int n = 0; n < accumulators_of(*product.instruction); ++n) {
       const size_t unit = static_cast<size_t>(product.instruction->operands[n].at / kRegisterUnit);
       async.in_flight[static_cast<size_t>(warp.block->launch->code->product_index[unit])] = 1;
     }
@@ -259,17 +256,41 @@ void fence(Warp& warp, const Instruction&, uint32_t) {
                   kRegisterBytes);
 }
 
+// Sets the sum of (row, column) to `products`, and to what it was before if `add`. Of columns 8 j to 8 j + 7,
+// lane 4 (row % 8) + t has 2 t and 2 t + 1, in the elements 4 j + 2 (row / 8) and the next.
+void accumulate(const Warp& warp, const Instruction& instruction, bool add, int row, int column,
+                double products) {
+  const int lane = row % 8 * 4 + column % 8 / 2, element = column / 8 * 4 + row / 8 * 2 + column % 2;
+  switch (type_of_d(instruction)) {
+    case Type::f32: {
+      float& d = values<float>(warp, instruction, element)[lane];
+      d = tensor_sum((add ? double{d} : 0.0) + products, warp.block->launch->launch.tensor_sums);
+      break;
+    }
+    case Type::f16: {
+      uint32_t& pair = values<uint32_t>(warp, instruction, element / 2)[lane];
+      const int shift = 16 * (element % 2);
+      const double before = add ? half_to_float(static_cast<uint16_t>(pair >> shift)) : 0.0;
+      pair = (pair & ~(0xFFFFu << shift)) | uint32_t{Half::from(before + products)} << shift;
+      break;
+    }
+    default: {
+      int32_t& d = values<int32_t>(warp, instruction, element)[lane];
+      const int64_t sum = (add ? d : 0) + static_cast<int64_t>(products);
+      d = static_cast<int32_t>(instruction.option ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX) : sum);
+    }
+  }
+}
+
 }  // namespace
 
 void execute_product(Warp& warp, const PendingProduct& product) {
   const Instruction& instruction = *product.instruction;
-  const int columns = static_cast<int>(instruction.immediate2);
-  const int k_size = static_cast<Type>(instruction.immediate) == Type::tf32 ? 8 : 16;
+  const int columns = columns_of(instruction), k_size = k_of(instruction);
   static thread_local float b[kMostK][kMostColumns];
   float a[kWarpRows][kMostK];
-  read_b(warp, product, k_size, columns, b);
-  read_rows_of_a(warp, product, k_size, a);
-  const TensorSums sums = warp.block->launch->launch.tensor_sums;
+  read_b(warp, product, b);
+  read_rows_of_a(warp, product, a);
   for (int row = 0; row < kWarpRows; ++row) {
     double sum[kMostColumns];
     std::fill_n(sum, columns, 0.0);
@@ -277,13 +298,8 @@ void execute_product(Warp& warp, const PendingProduct& product) {
       const double factor = a[row][k];
       for (int column = 0; column < columns; ++column) sum[column] += factor * double{b[k][column]};
     }
-    // Of columns 8 j to 8 j + 7, lane 4 (row % 8) + t has 2 t and 2 t + 1, in registers 4 j + 2 (row / 8) and
-    // the next.
-    for (int column = 0; column < columns; ++column) {
-      const int lane = row % 8 * 4 + column % 8 / 2, r = column / 8 * 4 + row / 8 * 2 + column % 2;
-      float& d = values<float>(warp, instruction, r)[lane];
-      d = tensor_sum((product.add ? double{d} : 0.0) + sum[column], sums);
-    }
+    for (int column = 0; column < columns; ++column)
+      accumulate(warp, instruction, product.add, row, column, sum[column]);
   }
   set_fenced_accumulators(warp, instruction);
 }
@@ -308,6 +324,69 @@ void perform_next_product(Warp& warp) {
   products.erase(products.begin());
 }
 
+namespace {
+
+bool has_types(Type d, Type a, Type b) {
+  switch (a) {
+    case Type::tf32:
+    case Type::bf16:
+      return d == Type::f32 && b == a;
+    case Type::f16:
+      return (d == Type::f32 || d == Type::f16) && b == a;
+    case Type::e4m3:
+    case Type::e5m2:
+      return (d == Type::f32 || d == Type::f16) && (b == Type::e4m3 || b == Type::e5m2);
+    case Type::s8:
+    case Type::u8:
+      return d == Type::s32 && (b == Type::s8 || b == Type::u8);
+    default:
+      return false;
+  }
+}
+
+// wgmma.mma_async.sync.aligned.m64nNkK{.satfinite}.dtype.atype.btype d, a, b, scale-d, and for floats
+// scale-a, scale-b, and for 16-bit types the transposes: of A only if it is in shared memory.
+bool decode_product(Decoder& decoder, Draft& draft) {
+  Instruction& instruction = draft.instruction;
+  const size_t count = draft.parts.size();
+  if (count < 8) return false;
+  const Type d = type_named(draft.parts[count - 3]), a_type = type_named(draft.parts[count - 2]);
+  const Type b_type = draft.type();
+  std::string_view shape = draft.parts[4];
+  int columns = 0;
+  if (!has_types(d, a_type, b_type) || !shape.starts_with("m64n")) return false;
+  shape.remove_prefix(4);
+  take_number(shape, &columns);
+  instruction.run = wgmma;
+  decoder.uses_async_reads();
+  instruction.immediate = static_cast<int64_t>(a_type);
+  instruction.variant = static_cast<uint8_t>(b_type);
+  instruction.bytes = static_cast<uint8_t>(d);
+  instruction.immediate2 = columns;
+  instruction.option = draft.has("satfinite");
+  for (const std::string_view text : elements_of(draft.arguments.at(0))) draft.add(decoder.destination(text));
+  if (draft.operands.size() != static_cast<size_t>(accumulators_of(instruction))) return false;
+  const std::vector<std::string_view> a = elements_of(draft.arguments.at(1));
+  instruction.elements = static_cast<uint8_t>(a.size());
+  for (const std::string_view text : a) draft.add(decoder.source(text, a.size() == 1 ? 8 : 4));
+  const size_t registers = draft.operands.size() - (a.size() == 1 ? 1 : 0);
+  for (size_t n = 0; n < registers; ++n) decoder.add_product_register(draft.operands[n]);
+  draft.add(decoder.source(draft.arguments.at(2), 8));
+  draft.add(decoder.source(draft.arguments.at(3), 0));
+  const auto argument = [&](size_t n, int32_t otherwise) {
+    uint64_t number = 0;
+    return n < draft.arguments.size() && parse_number(draft.arguments[n], 4, &number)
+               ? static_cast<int32_t>(number)
+               : otherwise;
+  };
+  const bool halves = elements_in_word(a_type) == 2, a_in_memory = a.size() == 1;
+  draft.numbers = {argument(4, 1), argument(5, 1), halves && a_in_memory ? argument(6, 0) : 0,
+                   halves ? argument(a_in_memory ? 7 : 6, 0) : 0};
+  return true;
+}
+
+}  // namespace
+
 bool decode_wgmma(Decoder& decoder, Draft& draft) {
   Instruction& instruction = draft.instruction;
   converge_all(draft);
@@ -328,41 +407,7 @@ bool decode_wgmma(Decoder& decoder, Draft& draft) {
     instruction.flow = Flow::wait;
     return true;
   }
-  // wgmma.mma_async.sync.aligned.m64nNkK.f32.type.type
-  if (draft.parts.size() < 8 || draft.parts[5] != "f32") return false;
-  const Type type = draft.type();
-  if (type != Type::f16 && type != Type::bf16 && type != Type::tf32) return false;
-  std::string_view shape = draft.parts[4];
-  int columns = 0;
-  if (!shape.starts_with("m64n")) return false;
-  shape.remove_prefix(4);
-  take_number(shape, &columns);
-  instruction.run = wgmma;
-  decoder.uses_async_reads();
-  instruction.immediate = static_cast<int64_t>(type);
-  instruction.immediate2 = columns;
-  for (const std::string_view text : elements_of(draft.arguments.at(0))) draft.add(decoder.destination(text));
-  if (draft.operands.size() != static_cast<size_t>(columns / 2)) return false;
-  const std::vector<std::string_view> a = elements_of(draft.arguments.at(1));
-  instruction.elements = static_cast<uint8_t>(a.size());
-  for (const std::string_view text : a) draft.add(decoder.source(text, a.size() == 1 ? 8 : 4));
-  if (a.size() == 1) {
-    for (size_t n = 0; n + 1 < draft.operands.size(); ++n) decoder.add_product_register(draft.operands[n]);
-  } else {
-    for (const Operand operand : draft.operands) decoder.add_product_register(operand);
-  }
-  draft.add(decoder.source(draft.arguments.at(2), 8));
-  draft.add(decoder.source(draft.arguments.at(3), 0));
-  const auto argument = [&](size_t n) {
-    return n < draft.arguments.size() && parse_number(draft.arguments[n], 4, &number)
-               ? static_cast<int32_t>(number)
-               : 0;
-  };
-  // scale-a, scale-b, and for 16-bit types the transposes: of A only if it is in shared memory.
-  const bool halves = type != Type::tf32, a_in_memory = a.size() == 1;
-  draft.numbers = {argument(4), argument(5), halves && a_in_memory ? argument(6) : 0,
-                   halves ? argument(a_in_memory ? 7 : 6) : 0};
-  return true;
+  return operation == "mma_async" && decode_product(decoder, draft);
 }
 
 }  // namespace ptx

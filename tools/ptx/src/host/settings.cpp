@@ -50,7 +50,8 @@ Settings from_environment() {
                        {"away", [&] { s.tensor_ties = TensorTies::away; }}};
   const Word allowed[] = {{"unwritten", [&] { s.checks.unwritten = false; }},
                           {"proxies", [&] { s.checks.proxies = false; }},
-                          {"exited_blocks", [&] { s.checks.exited_blocks = false; }}};
+                          {"exited_blocks", [&] { s.checks.exited_blocks = false; }},
+                          {"unwaited_stores", [&] { s.checks.unwaited_stores = false; }}};
   read_words("PTX_TENSOR_SUMS", sums);
   read_words("PTX_TENSOR_TIES", ties);
   read_words("PTX_ALLOW", allowed);
