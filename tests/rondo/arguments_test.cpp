@@ -1,4 +1,9 @@
 #include <rondo/tests/rondo/support/command_line.h>
+#include <rondo/tools/rondo/profile/arguments.h>
+#include <rondo/tools/rondo/scale/arguments.h>
+#include <rondo/tools/rondo/schedule/arguments.h>
+#include <rondo/tools/rondo/support/device_list.h>
+#include <rondo/tools/rondo/train/arguments.h>
 
 #include <regex>
 #include <set>
@@ -10,9 +15,7 @@ using test::error_of;
 using test::missing;
 
 NetworkArguments train(const std::string& options) {
-  const CommandLine line = parse("train lenet " + options);
-  EXPECT_EQ(line.action, CommandLine::Action::train_lenet);
-  return line.lenet;
+  return parse_as<NetworkArguments>("train lenet " + options);
 }
 
 void expect_training_refused(const std::string& options, const std::vector<std::string>& parts) {
@@ -51,13 +54,13 @@ TEST(Arguments, EveryOptionArrives) {
 }
 
 TEST(Arguments, OptionsMayStandBeforeTheModel) {
-  EXPECT_EQ(parse("train --epochs 3 lenet").lenet.epochs, 3);
-  const CommandLine line = parse("train --verify --log resnet18 --epochs=3 lenet --seed 5");
-  EXPECT_EQ(line.action, CommandLine::Action::train_lenet);
-  EXPECT_EQ(line.lenet.log, "resnet18") << "a value is no model";
-  EXPECT_TRUE(line.lenet.verify);
-  EXPECT_EQ(line.lenet.epochs, 3);
-  EXPECT_EQ(parse("train --data mlp resnet18").action, CommandLine::Action::train_resnet18);
+  EXPECT_EQ(parse_as<NetworkArguments>("train --epochs 3 lenet").epochs, 3);
+  const auto lenet = parse_as<NetworkArguments>("train --verify --log resnet18 --epochs=3 lenet --seed 5");
+  EXPECT_EQ(lenet.model, "lenet");
+  EXPECT_EQ(lenet.log, "resnet18") << "a value is no model";
+  EXPECT_TRUE(lenet.verify);
+  EXPECT_EQ(lenet.epochs, 3);
+  EXPECT_EQ(parse_as<NetworkArguments>("train --data mlp resnet18").model, "resnet18");
 }
 
 TEST(Arguments, Devices) {
@@ -148,8 +151,8 @@ TEST(Arguments, ValuesThatTheLibraryReadsAreNamed) {
   refused("resnet18 --lr 0.25 --schedule cosine:0.3", "0.25, the ");
   refused("resnet18 --schedule cosine:0.3 --batch 512", "0.2, the ");
   refused("resnet18 --schedule cosine:nan", "the ");  // the data determine it
-  EXPECT_EQ(parse("train lenet --schedule cosine:0.3 --lr 0.4").lenet.schedule, "cosine:0.3");
-  EXPECT_EQ(parse("train resnet18 --schedule cosine:0.3").resnet18.schedule, "cosine:0.3");
+  EXPECT_EQ(parse_as<NetworkArguments>("train lenet --schedule cosine:0.3 --lr 0.4").schedule, "cosine:0.3");
+  EXPECT_EQ(parse_as<NetworkArguments>("train resnet18 --schedule cosine:0.3").schedule, "cosine:0.3");
   expect_refused("train lenet --weights uniform", {"--weights: ", "'uniform'"});
 }
 
@@ -199,9 +202,8 @@ TEST(Arguments, EmptyEntriesOfLists) {
 
 TEST(Arguments, EmptyValues) {
   for (const char* option : {"--data", "--log", "--plot", "--trace"}) {
-    const char* words[] = {"rondo", "train", "lenet", option, ""};
-    EXPECT_EQ(missing(error_of([&] { parse_command_line(5, words); }), {option, "empty", "must be a path"}),
-              "");
+    const std::vector<std::string> words = {"train", "lenet", option, ""};
+    EXPECT_EQ(missing(error_of([&] { parse(words); }), {option, "empty", "must be a path"}), "");
   }
 }
 
@@ -218,12 +220,11 @@ TEST(Arguments, UnknownOptionsAndMissingValues) {
 }
 
 TEST(Arguments, Schedule) {
-  const CommandLine line = parse("schedule --ranks 8 --bytes 25MB --svg s.svg");
-  EXPECT_EQ(line.action, CommandLine::Action::schedule);
-  EXPECT_EQ(line.schedule.ranks, 8);
-  EXPECT_EQ(line.schedule.bytes, 25'000'000);
-  EXPECT_EQ(line.schedule.svg, "s.svg");
-  EXPECT_EQ(parse("schedule --ranks 1").schedule.bytes, 16 << 20);
+  const auto schedule = parse_as<ScheduleArguments>("schedule --ranks 8 --bytes 25MB --svg s.svg");
+  EXPECT_EQ(schedule.ranks, 8);
+  EXPECT_EQ(schedule.bytes, 25'000'000);
+  EXPECT_EQ(schedule.svg, "s.svg");
+  EXPECT_EQ(parse_as<ScheduleArguments>("schedule --ranks 1").bytes, 16 << 20);
   for (const std::string bad : {"0", "65", "-1", "four", ""})
     EXPECT_EQ(missing(error_of([&] { parse("schedule --ranks=" + bad); }), {"--ranks"}), "") << bad;
   EXPECT_EQ(missing(error_of([] { parse("schedule --ranks 65"); }), {"'65'", "from 1 to 64"}), "");
@@ -235,21 +236,20 @@ TEST(Arguments, Schedule) {
 }
 
 TEST(Arguments, Scale) {
-  const CommandLine line = parse(
+  const auto scale = parse_as<ScaleArguments>(
       "scale --links pcie,network --alpha 1,2 --bandwidth 3,4 --gpus-per-node 6 --adapters-per-node 2 "
       "--bytes 1kB,2kB --devices 100 --plot p.svg --json j.json");
-  EXPECT_EQ(line.action, CommandLine::Action::scale);
-  EXPECT_STREQ(line.scale.inside.name, "pcie");
-  EXPECT_STREQ(line.scale.between.name, "network");
-  EXPECT_EQ(line.scale.alpha_us, (std::pair<double, double>{1, 2}));
-  EXPECT_EQ(line.scale.bandwidth_gb, (std::pair<double, double>{3, 4}));
-  EXPECT_EQ(line.scale.devices_per_node, 6);
-  EXPECT_EQ(line.scale.adapters_per_node, 2);
-  EXPECT_EQ(line.scale.bytes, (std::vector<int64_t>{1000, 2000}));
-  EXPECT_EQ(line.scale.devices, 100);
-  EXPECT_EQ(line.scale.plot, "p.svg");
-  EXPECT_EQ(line.scale.json, "j.json");
-  EXPECT_EQ(parse("scale").scale.devices, 8192);
+  EXPECT_STREQ(scale.inside.name, "pcie");
+  EXPECT_STREQ(scale.between.name, "network");
+  EXPECT_EQ(scale.alpha_us, (std::pair<double, double>{1, 2}));
+  EXPECT_EQ(scale.bandwidth_gb, (std::pair<double, double>{3, 4}));
+  EXPECT_EQ(scale.devices_per_node, 6);
+  EXPECT_EQ(scale.adapters_per_node, 2);
+  EXPECT_EQ(scale.bytes, (std::vector<int64_t>{1000, 2000}));
+  EXPECT_EQ(scale.devices, 100);
+  EXPECT_EQ(scale.plot, "p.svg");
+  EXPECT_EQ(scale.json, "j.json");
+  EXPECT_EQ(parse_as<ScaleArguments>("scale").devices, 8192);
   for (const char* bad : {"--devices 1", "--devices 1048577", "--gpus-per-node 0", "--adapters-per-node x",
                           "--bytes 0", "--links nvlink", "--alpha 1", "--bandwidth 0,1"})
     EXPECT_EQ(missing(error_of([&] { parse(std::string("scale ") + bad); }),
@@ -294,14 +294,18 @@ TEST(Arguments, OptionsOfARunAreRefusedWithAPlan) {
     const std::string name = option.substr(0, option.find(' '));
     expect_refused("profile gemm --plan " + option, {name, "--plan", "excludes"});
   }
-  EXPECT_TRUE(parse("profile gemm --plan --gpu all --m 8 --transpose-a --math tf32").profile.plan);
+  EXPECT_TRUE(
+      parse_as<ProfileArguments>("profile gemm --plan --gpu all --m 8 --transpose-a --math tf32").plan);
 }
 
 TEST(Arguments, HelpAndVersion) {
-  for (const char* words : {"", "--help", "-h"}) {
-    const CommandLine line = parse(words);
-    EXPECT_EQ(line.action, CommandLine::Action::print_text);
-    EXPECT_EQ(missing(line.text, {"train", "devices", "--version"}), "");
+  for (const std::string words : {"", "--help", "-h"}) {
+    const ParsedCommand command = parse(words);
+    EXPECT_EQ(command.name, "");
+    EXPECT_EQ(missing(command.text, {"train", "devices", "--version"}), "");
+    std::ostringstream out;
+    EXPECT_EQ(command.run({.out = out}), 0);
+    EXPECT_EQ(out.str(), command.text);
   }
   EXPECT_EQ(missing(parse("train lenet --help").text,
                     {"rondo train", "--devices", "--batch", "--lr", "--epochs", "--seed", "--limit", "--data",

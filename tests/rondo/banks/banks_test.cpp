@@ -1,8 +1,8 @@
 // `rondo banks` and `rondo sectors`: the drawings, and that they agree with the counts.
 #include <gtest/gtest.h>
+#include <rondo/tests/rondo/support/command_line.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/rondo/support/xml.h>
-#include <rondo/tools/rondo/arguments.h>
 #include <rondo/tools/rondo/banks/banks.h>
 
 #include <nlohmann/json.hpp>
@@ -19,26 +19,17 @@ using test::error_of;
 using test::missing;
 using test::XmlCheck;
 
-CommandLine parsed(const std::vector<std::string>& words) {
-  std::vector<const char*> pointers = {"rondo"};
-  for (const std::string& word : words) pointers.push_back(word.c_str());
-  return parse_command_line(static_cast<int>(pointers.size()), pointers.data());
+AccessArguments access(const std::string& command, const std::string& expression,
+                       const std::vector<std::string>& options) {
+  std::vector<std::string> words = {command, expression};
+  words.insert(words.end(), options.begin(), options.end());
+  return parse_as<AccessArguments>(words);
 }
-
 AccessArguments banks(const std::string& expression, const std::vector<std::string>& options = {}) {
-  std::vector<std::string> words = {"banks", expression};
-  words.insert(words.end(), options.begin(), options.end());
-  const CommandLine line = parsed(words);
-  EXPECT_EQ(line.action, CommandLine::Action::banks);
-  return line.banks;
+  return access("banks", expression, options);
 }
-
 AccessArguments sectors(const std::string& expression, const std::vector<std::string>& options = {}) {
-  std::vector<std::string> words = {"sectors", expression};
-  words.insert(words.end(), options.begin(), options.end());
-  const CommandLine line = parsed(words);
-  EXPECT_EQ(line.action, CommandLine::Action::sectors);
-  return line.sectors;
+  return access("sectors", expression, options);
 }
 
 std::string banks_text(const AccessArguments& arguments, const Terminal& terminal) {
@@ -181,9 +172,7 @@ TEST(Access, TheLargestAddress) {
 }
 
 TEST(Access, RefusesOptions) {
-  const auto refusal = [](const std::vector<std::string>& words) {
-    return error_of([&] { parsed(words); });
-  };
+  const auto refusal = [](const std::vector<std::string>& words) { return error_of([&] { parse(words); }); };
   for (const std::string command : {"banks", "sectors"}) {
     for (const std::string bad : {"0", "3", "32", "-4", "4.0", "", "four"})
       for (const std::string option : {"--width", "--element"})
@@ -298,9 +287,8 @@ TEST(Access, TheDocumentationShowsTheOutput) {
     std::string shown, text;
     for (std::string output; std::getline(page, output) && output != "```";) shown += output + "\n";
     try {
-      const CommandLine command = parsed(words);
-      text = command.action == CommandLine::Action::banks ? banks_text(command.banks, {})
-                                                          : sectors_text(command.sectors, {});
+      const auto arguments = parse_as<AccessArguments>(words);
+      text = words[0] == "banks" ? banks_text(arguments, {}) : sectors_text(arguments, {});
     } catch (const Error& error) {
       text = concat("rondo: ", error.what(), "\n");
     }

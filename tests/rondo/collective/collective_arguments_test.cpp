@@ -1,4 +1,7 @@
 #include <rondo/tests/rondo/support/command_line.h>
+#include <rondo/tools/rondo/collective/arguments.h>
+#include <rondo/tools/rondo/links/arguments.h>
+#include <rondo/tools/rondo/train/arguments.h>
 
 namespace rondo::program {
 namespace {
@@ -7,9 +10,7 @@ using test::error_of;
 using test::missing;
 
 CollectiveArguments allreduce(const std::string& options) {
-  const CommandLine line = parse("allreduce " + options);
-  EXPECT_EQ(line.action, CommandLine::Action::collective);
-  return line.collective;
+  return parse_as<CollectiveArguments>("allreduce " + options);
 }
 
 TEST(CollectiveArguments, Defaults) {
@@ -51,8 +52,8 @@ TEST(CollectiveArguments, EveryOptionArrives) {
   EXPECT_EQ(allreduce("--devices 0,0,1").devices, (std::vector<int>{0, 0, 1}));
   EXPECT_EQ(allreduce("-d all").dtypes.size(), 7u);
   EXPECT_EQ(allreduce("-o all").reductions.size(), 5u);
-  EXPECT_EQ(parse("reduce -r 5").collective.root, 5);
-  EXPECT_FALSE(parse("broadcast -r all").collective.root);
+  EXPECT_EQ(parse_as<CollectiveArguments>("reduce -r 5").root, 5);
+  EXPECT_FALSE(parse_as<CollectiveArguments>("broadcast -r all").root);
 }
 
 TEST(CollectiveArguments, LongNamesAsInNcclTests) {
@@ -68,7 +69,8 @@ TEST(CollectiveArguments, LongNamesAsInNcclTests) {
 }
 
 TEST(CollectiveArguments, EveryVerbHasItsOwnOptions) {
-  for (const Verb verb : kVerbs) EXPECT_EQ(parse(command_of(verb)).collective.verb, verb);
+  for (const Verb verb : kVerbs)
+    EXPECT_EQ(parse_as<CollectiveArguments>(std::string(command_of(verb))).verb, verb);
   expect_refused("allgather -o sum", {"-o", "rondo allgather --help"});
   expect_refused("allreduce -r 0", {"-r"});
   expect_refused("alltoall --algorithm ring", {"'ring'", "automatic or direct for alltoall"});
@@ -148,27 +150,28 @@ TEST(CollectiveArguments, BadValues) {
   expect_refused("allreduce --bogus", {"--bogus", "rondo allreduce --help"});
   expect_refused("allreduce 32M", {"32M"});
   for (const char* option : {"--json", "--trace"}) {
-    const char* words[] = {"rondo", "allreduce", option, ""};
-    EXPECT_EQ(missing(error_of([&] { parse_command_line(4, words); }), {option, "empty"}), "");
+    const std::vector<std::string> words = {"allreduce", option, ""};
+    EXPECT_EQ(missing(error_of([&] { parse(words); }), {option, "empty"}), "");
   }
 }
 
 TEST(CollectiveArguments, Links) {
-  EXPECT_EQ(parse("links").action, CommandLine::Action::links);
-  const LinksArguments a = parse("links --devices 3 --store s.json").links;
+  EXPECT_EQ(parse("links").name, "links");
+  const auto a = parse_as<LinksArguments>("links --devices 3 --store s.json");
   EXPECT_EQ(a.devices, (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(a.store, "s.json");
   EXPECT_FALSE(a.no_store);
-  EXPECT_TRUE(parse("links --no-store").links.no_store);
+  EXPECT_TRUE(parse_as<LinksArguments>("links --no-store").no_store);
   expect_refused("links --no-store --store f", {"--store"});
   expect_refused("links --no-store=0", {"no-store"});
   expect_refused("links --devices 0", {"'0'"});
 }
 
 TEST(CollectiveArguments, TrainTakesAnAlgorithm) {
-  EXPECT_EQ(parse("train lenet").lenet.algorithm, Algorithm::automatic);
+  EXPECT_EQ(parse_as<NetworkArguments>("train lenet").algorithm, Algorithm::automatic);
   for (const Algorithm algorithm : kAlgorithms)
-    EXPECT_EQ(parse(concat("train lenet --algorithm ", name_of(algorithm))).lenet.algorithm, algorithm);
+    EXPECT_EQ(parse_as<NetworkArguments>(concat("train lenet --algorithm ", name_of(algorithm))).algorithm,
+              algorithm);
   expect_refused("train lenet --algorithm tree",
                  {"--algorithm", "'tree'", "automatic, ring, direct or root"});
   expect_refused("train lenet --algorithm Ring", {"'Ring'"});

@@ -4,7 +4,7 @@
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tools/rondo/collective/collective.h>
-#include <rondo/tools/rondo/devices/devices.h>
+#include <rondo/tools/rondo/support/device_list.h>
 
 #include <nlohmann/json.hpp>
 

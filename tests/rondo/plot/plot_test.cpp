@@ -162,13 +162,12 @@ TEST_F(Plot, NeverWritesOverALog) {
 }
 
 TEST(PlotArguments, AreRead) {
-  const CommandLine line = parse("plot a/one.csv --name x two.csv --svg runs.svg --name y");
-  EXPECT_EQ(line.action, CommandLine::Action::plot);
-  EXPECT_EQ(line.plot.runs, (Strings{"a/one.csv", "two.csv"}));
-  EXPECT_EQ(line.plot.names, (Strings{"x", "y"}));
-  EXPECT_EQ(line.plot.svg, "runs.svg");
-  EXPECT_EQ(run_names(line.plot), line.plot.names);
-  EXPECT_EQ(run_names(parse("plot --svg s a/one.csv b/two.1.csv three").plot),
+  const auto plot = parse_as<PlotArguments>("plot a/one.csv --name x two.csv --svg runs.svg --name y");
+  EXPECT_EQ(plot.runs, (Strings{"a/one.csv", "two.csv"}));
+  EXPECT_EQ(plot.names, (Strings{"x", "y"}));
+  EXPECT_EQ(plot.svg, "runs.svg");
+  EXPECT_EQ(run_names(plot), plot.names);
+  EXPECT_EQ(run_names(parse_as<PlotArguments>("plot --svg s a/one.csv b/two.1.csv three")),
             (Strings{"one", "two.1", "three"}));
 }
 
@@ -181,7 +180,7 @@ TEST(PlotArguments, ErrorsNameTheArgument) {
   expect_refused("plot a.csv b.csv --name x --svg s", {"there are 2 runs and 1 name,"});
   expect_refused("plot a.csv --name x --name y --svg s", {"there is 1 run and 2 names"});
   expect_refused("plot 1 2 3 4 5 6 7 8 9 --svg s", {"9 runs", "at most 8"});
-  EXPECT_EQ(parse("plot 1 2 3 4 5 6 7 8 --svg s").plot.runs.size(), kMostRuns);
+  EXPECT_EQ(parse_as<PlotArguments>("plot 1 2 3 4 5 6 7 8 --svg s").runs.size(), kMostRuns);
 }
 
 }  // namespace

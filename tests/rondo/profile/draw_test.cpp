@@ -100,13 +100,10 @@ TEST(DrawLine, ARefusalListsTheLines) {
 
 TEST(DrawLine, OptionsAreChecked) {
   const auto parsed = [](std::vector<const char*> words) {
-    CommandParser parser("rondo", "", "");
-    ProfileArguments arguments;
-    const Command profile = add_profile(parser.command(), arguments);
+    Program program("rondo", "", "");
+    add_profile(program);
     words.insert(words.begin(), "rondo");
-    parser.parse({words.begin(), words.end()});
-    EXPECT_TRUE(profile.parsed());
-    return arguments;
+    return std::any_cast<ProfileArguments>(program.parse({words.begin(), words.end()}).arguments);
   };
   for (const char* bad : {"", "20", "gemm.cu", "gemm.cu:", "gemm.cu:x", ":20"})
     EXPECT_EQ(error_of([&] {

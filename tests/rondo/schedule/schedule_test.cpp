@@ -3,8 +3,8 @@
 #include <rondo/collectives/algorithms/ring_schedule.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/rondo/support/xml.h>
-#include <rondo/tools/rondo/pictures/schedule_svg.h>
 #include <rondo/tools/rondo/schedule/schedule.h>
+#include <rondo/tools/rondo/schedule/schedule_svg.h>
 
 #include <map>
 #include <regex>

@@ -20,9 +20,7 @@ using test::missing;
 using test::XmlCheck;
 
 ShardArguments shard_arguments(const std::string& words) {
-  const CommandLine line = parse("shard " + words);
-  EXPECT_EQ(line.action, CommandLine::Action::shard);
-  return line.shard;
+  return parse_as<ShardArguments>("shard " + words);
 }
 
 Sharding sharding(const std::string& words) { return sharding_of(shard_arguments(words)); }

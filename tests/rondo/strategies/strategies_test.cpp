@@ -20,9 +20,7 @@ using test::error_of;
 using test::missing;
 
 StrategiesArguments strategies_arguments(const std::string& words) {
-  const CommandLine line = parse("strategies " + words);
-  EXPECT_EQ(line.action, CommandLine::Action::strategies);
-  return line.strategies;
+  return parse_as<StrategiesArguments>("strategies " + words);
 }
 
 std::string run(const std::string& words) {

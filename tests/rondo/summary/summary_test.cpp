@@ -12,9 +12,7 @@ namespace rondo::program {
 namespace {
 
 SummaryArguments summary_arguments(const std::string& words) {
-  const CommandLine line = parse("summary " + words);
-  EXPECT_EQ(line.action, CommandLine::Action::summary);
-  return line.summary;
+  return parse_as<SummaryArguments>("summary " + words);
 }
 
 std::string summary_refusal(const std::string& words) {

@@ -1,4 +1,4 @@
-#include <rondo/tools/rondo/banks/arguments.h>
+#include <rondo/tools/rondo/banks/banks.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 
 #include <algorithm>
@@ -13,13 +13,15 @@ int read_width(const std::string& option, const std::string& text) {
   throw Error(bad_argument(option, " is '", text, "', must be 1, 2, 4, 8 or 16"));
 }
 
-void add_common(const Command& command, AccessArguments& to) {
+void add_access_options(const Command& command, AccessArguments& to) {
   command
       .add("expression", "EXPRESSION",
            "Index of the element that a thread accesses, such as \"thread * 33\": a C expression of "
            "thread (also lane, tx or threadIdx.x), which is 0 to 31",
            [&](const std::string& s) { to.index = Expression(s); })
       .required();
+  command.when_missing(concat("no expression was given: rondo ", command.name(),
+                              " \"thread * 33\"; one that begins with - follows --"));
   command.add("--width", "BYTES", "Bytes that each thread accesses: 1, 2, 4, 8 or 16 [4]",
               [&](const std::string& s) { to.width = read_width("--width", s); });
   command.add("--element", "BYTES",
@@ -31,17 +33,24 @@ void add_common(const Command& command, AccessArguments& to) {
 
 }  // namespace
 
-Command add_banks(const Command& app, AccessArguments& to) {
-  const Command banks = app.add_command("banks", "Show the bank conflicts of a shared memory access");
-  add_common(banks, to);
-  banks.add_flag("--store", to.store, "The access is a store; a load otherwise");
-  return banks;
+void add_banks(Program& program) {
+  program.add<AccessArguments>(
+      "banks", "Show the bank conflicts of a shared memory access",
+      [](const Command& command, AccessArguments& to) {
+        add_access_options(command, to);
+        command.add_flag("--store", to.store, "The access is a store; a load otherwise");
+      },
+      [](const AccessArguments& arguments, const RunContext& context) {
+        show_banks(arguments, context.out, context.terminal);
+      });
 }
 
-Command add_sectors(const Command& app, AccessArguments& to) {
-  const Command sectors = app.add_command("sectors", "Show the sectors that a global memory access moves");
-  add_common(sectors, to);
-  return sectors;
+void add_sectors(Program& program) {
+  program.add<AccessArguments>("sectors", "Show the sectors that a global memory access moves",
+                               add_access_options,
+                               [](const AccessArguments& arguments, const RunContext& context) {
+                                 show_sectors(arguments, context.out, context.terminal);
+                               });
 }
 
 }  // namespace rondo::program

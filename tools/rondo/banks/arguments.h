@@ -20,7 +20,7 @@ struct AccessArguments {
   int element_bytes() const { return element.value_or(width < 4 ? width : 4); }
 };
 
-Command add_banks(const Command& app, AccessArguments& to);
-Command add_sectors(const Command& app, AccessArguments& to);
+void add_banks(Program& program);
+void add_sectors(Program& program);
 
 }  // namespace rondo::program

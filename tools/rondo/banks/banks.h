@@ -27,7 +27,7 @@ AccessDrawing banks_drawing(const AccessArguments& arguments);
 AccessDrawing sectors_drawing(const AccessArguments& arguments);
 
 std::string drawing_text(const AccessDrawing& drawing, const Terminal& terminal);
-std::string drawings_svg(const std::vector<AccessDrawing>& drawings);  // pictures/access_svg.cpp
+std::string drawings_svg(const std::vector<AccessDrawing>& drawings);  // banks/access_svg.cpp
 
 std::string banks_json(const AccessArguments& arguments);
 std::string sectors_json(const AccessArguments& arguments);

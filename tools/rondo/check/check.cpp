@@ -42,4 +42,12 @@ void check_command(const std::vector<std::string>& command) {
 #endif
 }
 
+void add_check(Program& program) {
+  using Words = std::vector<std::string>;  // the command line that is checked
+  program.add<Words>(
+      "check", "Run a command and check its kernels: rondo check COMMAND [OPTIONS]",
+      [](const Command& check, Words& to) { check.take_rest(to); },
+      [](const Words& words, const RunContext&) { check_command(words); });
+}
+
 }  // namespace rondo::program

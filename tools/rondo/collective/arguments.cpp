@@ -1,8 +1,8 @@
 #include <rondo/collectives/reduce/reduce_vectors.h>
 #include <rondo/kernels/core/counted.h>
-#include <rondo/tools/rondo/arguments.h>
-#include <rondo/tools/rondo/collective/arguments.h>
+#include <rondo/tools/rondo/collective/collective.h>
 #include <rondo/tools/rondo/support/byte_count.h>
+#include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 
 #include <algorithm>
@@ -122,10 +122,10 @@ std::vector<int64_t> CollectiveArguments::sizes() const {
   return all;
 }
 
-Command add_collective(const Command& app, Verb verb, CollectiveArguments& to) {
+namespace {
+
+void add_collective_options(const Command& command, Verb verb, CollectiveArguments& to) {
   to.verb = verb;
-  const Command command = app.add_command(command_of(verb), concat("Time and check ", command_of(verb),
-                                                                   ", and compare with the machine's bound"));
   add_placement(command, to);
   add_sizes(command, to);
   add_timing(command, to);
@@ -144,7 +144,21 @@ Command add_collective(const Command& app, Verb verb, CollectiveArguments& to) {
   add_integer(command, "-T,--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
               to.timeout, 1, kMostTimeout);
   command.when_parsed([&to] { check_sizes(to); });
-  return command;
+}
+
+}  // namespace
+
+void add_collectives(Program& program) {
+  for (const Verb verb : kVerbs)
+    program.add<CollectiveArguments>(
+        command_of(verb),
+        concat("Time and check ", command_of(verb), ", and compare with the machine's bound"),
+        [verb](const Command& command, CollectiveArguments& to) {
+          add_collective_options(command, verb, to);
+        },
+        [](const CollectiveArguments& arguments, const RunContext& context) {
+          run_collective(arguments, context.out, context.processes);
+        });
 }
 
 int64_t parse_size(const std::string& option, const std::string& text) {

@@ -46,7 +46,8 @@ struct CollectiveArguments {
   std::vector<int64_t> sizes() const;  // bytes, ascending; more than kMostCollectiveSizes are refused
 };
 
-Command add_collective(const Command& app, Verb verb, CollectiveArguments& to);
+// One command for each of kVerbs.
+void add_collectives(Program& program);
 
 // As in nccl-tests, the suffixes K, M, G and T are powers of 1024: "64M" is 64 * 2^20 bytes. Also accepts the
 // formats of read_byte_count(). At least 1.

@@ -4,7 +4,7 @@
 #include <rondo/tools/rondo/collective/cost.h>
 #include <rondo/tools/rondo/collective/same_options.h>
 #include <rondo/tools/rondo/collective/session.h>
-#include <rondo/tools/rondo/devices/devices.h>
+#include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/links/measure_links.h>
 #include <rondo/tools/rondo/support/byte_count.h>

@@ -3,10 +3,10 @@
 #include <rondo/kernels/core/text.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/devices/devices.h>
+#include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/text_table.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -36,26 +36,11 @@ std::string reach(int from, int to) {
   return possible ? "yes" : "no";
 }
 
-int at_least_one_device() {
-  int count = 0;
-  throw_if_error(count_devices(count));
-  if (count > 0) return count;
-  throw Error(Status(StatusCode::out_of_resources,
-                     "no CUDA device was found; the preset cpu builds rondo for the CPU"));
-}
-
-// Makes the first device current. Otherwise device 0, CUDA's default, would get a context even if it is not
-// in the list (DeviceScope).
-std::vector<int> first_made_current(std::vector<int> devices) {
-  RONDO_CUDA_THROW(cudaSetDevice(devices[0]));
-  return devices;
-}
-
 }  // namespace
 
 void show_devices(const DevicesArguments& arguments, std::ostream& out) {
   if (arguments.count) throw_if_error(request_devices(*arguments.count));
-  const int count = at_least_one_device();
+  const int count = present_devices();
   const bool on_cpu = std::string(platform()) == "cpu";
   std::vector<Row> table = {{"device", "name", on_cpu ? "workers" : "SMs", "memory", "free", "capability"}};
   for (int device = 0; device < count; ++device) table.push_back(describe(device));
@@ -73,26 +58,6 @@ void show_devices(const DevicesArguments& arguments, std::ostream& out) {
   }
   out << "\n";
   show_table(matrix, out, 1);
-}
-
-std::vector<int> take_devices(const std::optional<std::vector<int>>& asked) {
-  if (asked) {
-    throw_if_error(request_devices(*std::max_element(asked->begin(), asked->end()) + 1));
-    return first_made_current(*asked);
-  }
-  return devices_for(kDefaultReplicas);
-}
-
-std::vector<int> devices_for(int ranks) {
-  // Only the CPU executor can create missing devices; on GPUs the ranks share the present devices.
-  static_cast<void>(request_devices(ranks));
-  return first_made_current(in_turn(ranks, at_least_one_device()));
-}
-
-std::vector<int> in_turn(int ranks, int present) {
-  std::vector<int> devices;
-  for (int rank = 0; rank < ranks; ++rank) devices.push_back(rank % present);
-  return devices;
 }
 
 }  // namespace rondo::program

@@ -15,6 +15,6 @@ struct LinksArguments {
   bool no_store = false;
 };
 
-Command add_links(const Command& app, LinksArguments& to);
+void add_links(Program& program);
 
 }  // namespace rondo::program

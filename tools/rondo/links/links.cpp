@@ -1,7 +1,7 @@
 #include <rondo/collectives/models/ring_order.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/kernels/runtime/platform.h>
-#include <rondo/tools/rondo/devices/devices.h>
+#include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/links/links.h>
 #include <rondo/tools/rondo/links/measure_links.h>

@@ -1,5 +1,4 @@
-#include <rondo/tools/rondo/numerics/arguments.h>
-
+#include <rondo/tools/rondo/numerics/numerics.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 
 #include <limits>
@@ -19,17 +18,22 @@ std::vector<int64_t> read_lengths(const std::string& text) {
   return lengths;
 }
 
-}  // namespace
-
-Command add_numerics(const Command& app, NumericsArguments& to) {
-  const Command numerics =
-      app.add_command("numerics", "Show the errors of fp32, tf32, tf32x3, bf16 and fp16 matrix products");
+void add_numerics_options(const Command& numerics, NumericsArguments& to) {
   numerics.add("--k", "N,N,...", "Lengths of the sums [1,8,16,32,64,512,4096]",
                [&](const std::string& s) { to.k = read_lengths(s); });
   add_integer(numerics, "--size", "N", "Rows and columns of the results [96]", to.size, 1, kMostSize);
   add_integer(numerics, "--seed", "N", "Seed of the random factors [0]", to.seed, 0,
               std::numeric_limits<uint64_t>::max());
-  return numerics;
+}
+
+}  // namespace
+
+void add_numerics(Program& program) {
+  program.add<NumericsArguments>(
+      "numerics", "Show the errors of fp32, tf32, tf32x3, bf16 and fp16 matrix products",
+      add_numerics_options, [](const NumericsArguments& arguments, const RunContext& context) {
+        show_numerics(arguments, context.out);
+      });
 }
 
 }  // namespace rondo::program

@@ -14,6 +14,6 @@ struct NumericsArguments {
   uint64_t seed = 0;
 };
 
-Command add_numerics(const Command& app, NumericsArguments& to);
+void add_numerics(Program& program);
 
 }  // namespace rondo::program

@@ -1,5 +1,5 @@
 #include <rondo/kernels/core/counted.h>
-#include <rondo/tools/rondo/plot/arguments.h>
+#include <rondo/tools/rondo/plot/plot.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 
 #include <filesystem>
@@ -40,20 +40,27 @@ void check(const PlotArguments& arguments) {
   run_names(arguments);
 }
 
-Command add_plot(const Command& app, PlotArguments& to) {
-  const Command plot =
-      app.add_command("plot", "Draw the logs of training runs (rondo train --log) in one picture");
+namespace {
+
+void add_plot_options(const Command& plot, PlotArguments& to) {
   plot.add_list("runs", "RUN.csv", "Logs of training runs, at most 8; regular files, not pipes",
                 [&](const std::string& run) { to.runs.push_back(read_path("RUN.csv", run)); });
   plot.add_list("--name", "NAME",
                 "Name of a run in the legend, once per run in the same order [the file names]",
                 [&](const std::string& name) {
-                  if (name.empty())
-                    throw Error(bad_argument("--name is empty, must be the name of a run"));
+                  if (name.empty()) throw Error(bad_argument("--name is empty, must be the name of a run"));
                   to.names.push_back(name);
                 });
   add_path(plot, "--svg", "FILE.svg", "The picture", to.svg);
-  return plot;
+  plot.when_parsed([&to] { check(to); });
+}
+
+}  // namespace
+
+void add_plot(Program& program) {
+  program.add<PlotArguments>(
+      "plot", "Draw the logs of training runs (rondo train --log) in one picture", add_plot_options,
+      [](const PlotArguments& arguments, const RunContext& context) { show_plot(arguments, context.out); });
 }
 
 }  // namespace rondo::program

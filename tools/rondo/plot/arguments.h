@@ -16,7 +16,7 @@ struct PlotArguments {
   std::string svg;
 };
 
-Command add_plot(const Command& app, PlotArguments& to);
+void add_plot(Program& program);
 // Checks the options against each other. Throws a bad_argument Error.
 void check(const PlotArguments& arguments);
 

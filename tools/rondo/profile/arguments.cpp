@@ -1,5 +1,5 @@
 #include <rondo/nn/models/models.h>
-#include <rondo/tools/rondo/profile/arguments.h>
+#include <rondo/tools/rondo/profile/profile_command.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 
 namespace rondo::program {
@@ -20,7 +20,7 @@ void add_size(const Command& command, const std::string& option, const std::stri
   add_integer(command, option, "N", concat(what, " [", to, "]"), to, low, high);
 }
 
-// The options of every kind of work. Returns those that need a run of the kernels.
+// Adds the options of every kind of work. Returns those that need a run of the kernels.
 std::vector<Option> add_common(const Command& command, ProfileArguments& to) {
   command.add("--gpu", "NAME", "GPU of the forecast, and whose tiles are chosen [h100]",
               [&](const std::string& s) { to.gpu = s; });
@@ -62,89 +62,122 @@ void add_image(const Command& command, ProfileArguments& to) {
   add_size(command, "--channels", "Channels of an image", to.channels);
 }
 
-}  // namespace
-
-Command add_profile(const Command& app, ProfileArguments& to) {
-  const Command profile = app.add_command(
-      "profile",
-      "Count memory accesses of kernels, and compute a lower bound of their time on a GPU (preset observe)");
-  std::vector<Option> runs;  // the options of the command added last that need a run
-  const auto add = [&](const char* name, const char* help, ProfiledWork work) {
-    const Command command = profile.add_command(name, help);
-    command.when_parsed([&to, work] { to.work = work; });
-    runs = add_common(command, to);
-    return command;
-  };
-
-  const Command gemm = add("gemm", "A product of matrices", ProfiledWork::gemm);
-  add_size(gemm, "--m", "Rows of the result", to.m);
-  add_size(gemm, "--n", "Columns of the result", to.n);
-  add_size(gemm, "--k", "Products per result", to.k);
-  gemm.add_flag("--transpose-a", to.transpose_a, "Read A transposed");
-  gemm.add_flag("--transpose-b", to.transpose_b, "Read B transposed");
-  runs.push_back(gemm.add("--variant", "ID", "A rung of the ladder such as 03_shared_tiles, or all [gemm]",
-                          [&](const std::string& s) { to.variant = s; }));
-  add_math(gemm, to);
-  add_type(gemm, "Type of the matrices: float32, bfloat16 or float16 [float32]", to);
-  const Option plan = gemm.add_flag(
+void add_gemm_options(const Command& command, ProfileArguments& to) {
+  std::vector<Option> runs = add_common(command, to);
+  add_size(command, "--m", "Rows of the result", to.m);
+  add_size(command, "--n", "Columns of the result", to.n);
+  add_size(command, "--k", "Products per result", to.k);
+  command.add_flag("--transpose-a", to.transpose_a, "Read A transposed");
+  command.add_flag("--transpose-b", to.transpose_b, "Read B transposed");
+  runs.push_back(command.add("--variant", "ID", "A rung of the ladder such as 03_shared_tiles, or all [gemm]",
+                             [&](const std::string& s) { to.variant = s; }));
+  add_math(command, to);
+  add_type(command, "Type of the matrices: float32, bfloat16 or float16 [float32]", to);
+  const Option plan = command.add_flag(
       "--plan", to.plan,
       "Only show the kernel, tile and parts of k that gemm() chooses for --gpu NAME, or for --gpu all; "
       "in every build");
   for (const Option& option : runs) plan.excludes(option);
+}
 
-  const Command conv = add("conv", "A convolution and its gradients", ProfiledWork::conv);
-  add_image(conv, to);
-  add_size(conv, "--filters", "Filters", to.filters);
-  add_size(conv, "--filter-size", "Height and width of a filter", to.filter_size);
-  add_size(conv, "--stride", "Stride", to.stride);
-  add_size(conv, "--pad", "Padding", to.pad, 0);
-  add_math(conv, to);
-  add_type(conv, "Type of images and filters: float32, bfloat16 or float16 [float32]", to);
-  add_word(conv, "--pass", "NAME", "forward, data_gradient, filter_gradient or all [all]", to.pass,
+void add_conv_options(const Command& command, ProfileArguments& to) {
+  add_common(command, to);
+  add_image(command, to);
+  add_size(command, "--filters", "Filters", to.filters);
+  add_size(command, "--filter-size", "Height and width of a filter", to.filter_size);
+  add_size(command, "--stride", "Stride", to.stride);
+  add_size(command, "--pad", "Padding", to.pad, 0);
+  add_math(command, to);
+  add_type(command, "Type of images and filters: float32, bfloat16 or float16 [float32]", to);
+  add_word(command, "--pass", "NAME", "forward, data_gradient, filter_gradient or all [all]", to.pass,
            {"forward", "data_gradient", "filter_gradient", "all"});
   add_word(
-      conv, "--algorithm", "NAME",
+      command, "--algorithm", "NAME",
       "automatic, direct, winograd; few_channels or implicit_gemm, the kernels of direct; or all that can "
       "compute this convolution [automatic]",
       to.algorithm, {"automatic", "direct", "winograd", "few_channels", "implicit_gemm", "all"});
+}
 
-  const Command pool = add("pool", "A pooling layer, forward and backward", ProfiledWork::pool);
-  add_image(pool, to);
-  add_size(pool, "--window", "Height and width of a window", to.window);
-  add_integer(pool, "--stride", "N", "Stride [the window]", to.pool_stride, 1, kMostElements);
-  add_size(pool, "--pad", "Padding", to.pool_pad, 0);
-  add_type(pool, kTypeOfElements, to);
-  add_word(pool, "--kind", "NAME", "avg or max [avg]", to.pool, {"avg", "max"});
+void add_pool_options(const Command& command, ProfileArguments& to) {
+  add_common(command, to);
+  add_image(command, to);
+  add_size(command, "--window", "Height and width of a window", to.window);
+  add_integer(command, "--stride", "N", "Stride [the window]", to.pool_stride, 1, kMostElements);
+  add_size(command, "--pad", "Padding", to.pool_pad, 0);
+  add_type(command, kTypeOfElements, to);
+  add_word(command, "--kind", "NAME", "avg or max [avg]", to.pool, {"avg", "max"});
+}
 
-  const Command norm =
-      add("batch-norm", "Batch normalisation, forward and backward", ProfiledWork::batch_norm);
-  add_size(norm, "--rows", "Rows: images x height x width", to.rows);
-  add_size(norm, "--channels", "Channels", to.channels);
-  add_type(norm, kTypeOfElements, to);
+void add_batch_norm_options(const Command& command, ProfileArguments& to) {
+  add_common(command, to);
+  add_size(command, "--rows", "Rows: images x height x width", to.rows);
+  add_size(command, "--channels", "Channels", to.channels);
+  add_type(command, kTypeOfElements, to);
+}
 
-  const Command loss =
-      add("cross-entropy", "Softmax cross-entropy and its gradient", ProfiledWork::cross_entropy);
-  add_size(loss, "--rows", "Rows", to.rows);
-  add_size(loss, "--classes", "Classes", to.classes);
-  add_type(loss, "Type of logits and gradient: float32, bfloat16 or float16 [float32]", to);
+void add_cross_entropy_options(const Command& command, ProfileArguments& to) {
+  add_common(command, to);
+  add_size(command, "--rows", "Rows", to.rows);
+  add_size(command, "--classes", "Classes", to.classes);
+  add_type(command, "Type of logits and gradient: float32, bfloat16 or float16 [float32]", to);
+}
 
-  const Command reduce =
-      add("all-reduce", "An all-reduce: the kernels of all ranks", ProfiledWork::all_reduce);
-  add_integer(reduce, "--devices", "N", "Devices [2]", to.devices, 2, 64);
-  add_size(reduce, "--bytes", "Bytes per rank", to.bytes, 2);
-  add_type(reduce, kTypeOfElements, to);
-  add_name(reduce, "--algorithm", "NAME", "ring, direct or root [ring]", to.all_reduce, kAlgorithms);
+void add_all_reduce_options(const Command& command, ProfileArguments& to) {
+  add_common(command, to);
+  add_integer(command, "--devices", "N", "Devices [2]", to.devices, 2, 64);
+  add_size(command, "--bytes", "Bytes per rank", to.bytes, 2);
+  add_type(command, kTypeOfElements, to);
+  add_name(command, "--algorithm", "NAME", "ring, direct or root [ring]", to.all_reduce, kAlgorithms);
+}
 
-  const Command train = add("train", "The kernels of one training step", ProfiledWork::train);
-  train
+void add_train_options(const Command& command, ProfileArguments& to) {
+  add_common(command, to);
+  command
       .add("model", "MODEL", "lenet, resnet18 or mlp",
            [&](const std::string& s) { to.model = read_word("the model", s, nn::model_names()); })
       .required();
-  add_size(train, "--batch-size", "Samples", to.batch);
-  add_integer(train, "--layers", "N", "Hidden layers of the mlp [90]", to.layers, 0, 1000);
-  add_name(train, "--precision", "NAME", kPrecisionHelp, to.precision, kPrecisions);
+  add_size(command, "--batch-size", "Samples", to.batch);
+  add_integer(command, "--layers", "N", "Hidden layers of the mlp [90]", to.layers, 0, 1000);
+  add_name(command, "--precision", "NAME", kPrecisionHelp, to.precision, kPrecisions);
+}
+
+struct Kind {
+  const char *name, *help;
+  ProfiledWork work;
+  void (*add_options)(const Command& command, ProfileArguments& to);
+};
+constexpr Kind kKinds[] = {
+    {"gemm", "A product of matrices", ProfiledWork::gemm, add_gemm_options},
+    {"conv", "A convolution and its gradients", ProfiledWork::conv, add_conv_options},
+    {"pool", "A pooling layer, forward and backward", ProfiledWork::pool, add_pool_options},
+    {"batch-norm", "Batch normalisation, forward and backward", ProfiledWork::batch_norm,
+     add_batch_norm_options},
+    {"cross-entropy", "Softmax cross-entropy and its gradient", ProfiledWork::cross_entropy,
+     add_cross_entropy_options},
+    {"all-reduce", "An all-reduce: the kernels of all ranks", ProfiledWork::all_reduce,
+     add_all_reduce_options},
+    {"train", "The kernels of one training step", ProfiledWork::train, add_train_options}};
+
+}  // namespace
+
+void add_profile(Program& program) {
+  const Command profile = program.command().add_command(
+      "profile",
+      "Count memory accesses of kernels, and compute a lower bound of their time on a GPU (preset observe)");
   profile.require_command();
-  return profile;
+  profile.when_missing(
+      "nothing to profile was named, must be gemm, conv, pool, batch-norm, cross-entropy, all-reduce or "
+      "train MODEL: rondo profile gemm");
+  for (const Kind& kind : kKinds)
+    program.add<ProfileArguments>(
+        profile, kind.name, kind.help,
+        [&kind](const Command& command, ProfileArguments& to) {
+          to.work = kind.work;
+          kind.add_options(command, to);
+        },
+        [](const ProfileArguments& arguments, const RunContext& context) {
+          show_profile(arguments, context.out, context.terminal);
+        });
 }
 
 }  // namespace rondo::program

@@ -52,7 +52,7 @@ struct ProfileArguments {
   std::string json, svg, draw_svg;  // empty: not requested
 };
 
-// Adds the command and its kinds of work. After parsing, to.work is the one that was named.
-Command add_profile(const Command& app, ProfileArguments& to);
+// The command has a command of its own for each kind of work.
+void add_profile(Program& program);
 
 }  // namespace rondo::program

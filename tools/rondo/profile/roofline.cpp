@@ -1,6 +1,6 @@
 #include <rondo/kernels/core/status.h>
-#include <rondo/tools/rondo/pictures/roofline_svg.h>
 #include <rondo/tools/rondo/profile/profile.h>
+#include <rondo/tools/rondo/profile/roofline_svg.h>
 #include <rondo/tools/rondo/support/format.h>
 
 namespace rondo::program {

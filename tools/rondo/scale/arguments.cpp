@@ -1,8 +1,11 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/io/parse.h>
-#include <rondo/tools/rondo/scale/arguments.h>
+#include <rondo/tools/rondo/scale/scale.h>
 #include <rondo/tools/rondo/support/byte_count.h>
+#include <rondo/tools/rondo/support/option_readers.h>
+
+#include <tuple>
 
 namespace rondo::program {
 namespace {
@@ -49,6 +52,43 @@ std::vector<int64_t> parse_sizes(const std::string& option, const std::string& t
   if (sizes.size() <= kMostSizes) return sizes;
   throw Error(
       bad_argument(option, " has ", counted(sizes.size(), "size"), ", must have at most ", kMostSizes));
+}
+
+namespace {
+
+// Limits that only a mistyped number exceeds.
+constexpr int kMaxDevicesPerNode = 4096;
+constexpr int64_t kMaxClusterDevices = 1 << 20;
+
+void add_scale_options(const Command& scale, ScaleArguments& to) {
+  scale.add("--links", "INSIDE,BETWEEN",
+            "Links inside and between nodes: nvlink, pcie or network [nvlink,network]",
+            [&](const std::string& s) { std::tie(to.inside, to.between) = parse_links(s); });
+  scale.add("--alpha", "US,US",
+            "Latency of a step in microseconds, inside and between nodes [the links' own]",
+            [&](const std::string& s) { to.alpha_us = parse_inside_between("--alpha", s); });
+  scale.add("--bandwidth", "GB/S,GB/S",
+            "Bandwidth of a device inside nodes and of an adapter between nodes [the links' own]",
+            [&](const std::string& s) { to.bandwidth_gb = parse_inside_between("--bandwidth", s); });
+  add_integer(scale, "--gpus-per-node", "N", "Devices per node [8]", to.devices_per_node, 1,
+              kMaxDevicesPerNode);
+  add_integer(scale, "--adapters-per-node", "N", "Network adapters per node [as many as devices]",
+              to.adapters_per_node, 1, kMaxDevicesPerNode);
+  scale.add("--bytes", "LIST", "Sizes of each device's data [1MB,25MB,1GB]",
+            [&](const std::string& s) { to.bytes = parse_sizes("--bytes", s); });
+  add_integer(scale, "--devices", "N", "The largest number of devices [8192]", to.devices, 2,
+              kMaxClusterDevices);
+  add_path(scale, "--plot", "FILE.svg", "Plot the time over the number of devices, both axes logarithmic",
+           to.plot);
+  add_path(scale, "--json", "FILE.json", "Write all figures as JSON", to.json);
+}
+
+}  // namespace
+
+void add_scale(Program& program) {
+  program.add<ScaleArguments>(
+      "scale", "Predict the time of an all-reduce on up to thousands of devices", add_scale_options,
+      [](const ScaleArguments& arguments, const RunContext& context) { show_scale(arguments, context.out); });
 }
 
 }  // namespace rondo::program

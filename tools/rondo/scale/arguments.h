@@ -1,14 +1,31 @@
-// Readers of the options of `rondo scale`.
+// Options of `rondo scale`.
 #pragma once
 
 #include <rondo/collectives/models/scale_links.h>
 
+#include <rondo/tools/rondo/support/command.h>
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace rondo::program {
+
+struct ScaleArguments {
+  NamedLink inside = *find_link("nvlink"), between = *find_link("network");
+  std::optional<std::pair<double, double>> alpha_us;      // inside, between nodes; not given: the links' own
+  std::optional<std::pair<double, double>> bandwidth_gb;  // inside, between nodes; not given: the links' own
+  int devices_per_node = 8;
+  std::optional<int> adapters_per_node;  // not given: one per device
+  std::vector<int64_t> bytes = {1'000'000, 25'000'000, 1'000'000'000};
+  int64_t devices = 8192;
+  std::string plot;  // empty: not requested
+  std::string json;
+};
+
+void add_scale(Program& program);
 
 // "nvlink,network": the link inside nodes and the link between nodes.
 std::pair<NamedLink, NamedLink> parse_links(const std::string& text);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rondo/collectives/models/scale_model.h>
-#include <rondo/tools/rondo/arguments.h>
+#include <rondo/tools/rondo/scale/arguments.h>
 
 #include <cstdint>
 #include <ostream>

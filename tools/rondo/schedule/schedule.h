@@ -2,7 +2,7 @@
 // from collectives/algorithms/ring_schedule.h.
 #pragma once
 
-#include <rondo/tools/rondo/arguments.h>
+#include <rondo/tools/rondo/schedule/arguments.h>
 
 #include <cstdint>
 #include <ostream>

@@ -1,5 +1,5 @@
 #include <rondo/nn/models/models.h>
-#include <rondo/tools/rondo/shard/arguments.h>
+#include <rondo/tools/rondo/shard/shard.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 
 #include <algorithm>
@@ -81,8 +81,9 @@ void check(const ShardArguments& arguments) {
                                std::string(kMeshAxes, arguments.mesh.size())));
 }
 
-Command add_shard(const Command& app, ShardArguments& to) {
-  const Command shard = app.add_command("shard", "Show how an array is distributed over the devices");
+namespace {
+
+void add_shard_options(const Command& shard, ShardArguments& to) {
   const Option array = add_name(shard, "--array", "NAME",
                                 "Array of a training run: batch, parameters or optimizer", to.array, kArrays);
   add_word(shard, "--model", "MODEL", "lenet, resnet18 or mlp [lenet]", to.model, nn::model_names())
@@ -103,7 +104,15 @@ Command add_shard(const Command& app, ShardArguments& to) {
   mesh.needs(shape);
   spec.needs(shape);
   add_path(shard, "--svg", "FILE.svg", "Also draw it", to.svg);
-  return shard;
+}
+
+}  // namespace
+
+void add_shard(Program& program) {
+  program.add<ShardArguments>("shard", "Show how an array is distributed over the devices", add_shard_options,
+                              [](const ShardArguments& arguments, const RunContext& context) {
+                                show_shard(arguments, context.out, context.terminal);
+                              });
 }
 
 }  // namespace rondo::program

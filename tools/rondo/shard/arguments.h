@@ -39,7 +39,7 @@ struct ShardArguments {
   std::string svg;  // empty: not requested
 };
 
-Command add_shard(const Command& app, ShardArguments& to);
+void add_shard(Program& program);
 // Checks the options against each other. Throws a bad_argument Error.
 void check(const ShardArguments& arguments);
 

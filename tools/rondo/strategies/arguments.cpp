@@ -1,6 +1,5 @@
-#include <rondo/tools/rondo/strategies/arguments.h>
-
-#include <rondo/tools/rondo/arguments.h>
+#include <rondo/tools/rondo/strategies/strategies.h>
+#include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 
 #include <algorithm>
@@ -55,11 +54,10 @@ void check(const StrategiesArguments& arguments) {
   refuse("--width", arguments.width);
 }
 
-Command add_strategies(const Command& app, StrategiesArguments& to) {
+namespace {
+
+void add_strategies_options(const Command& strategies, StrategiesArguments& to) {
   to.strategies.assign(std::begin(nn::kStrategies), std::end(nn::kStrategies));
-  const Command strategies = app.add_command(
-      "strategies",
-      "Compare single-device, pipeline, tensor and data parallel training: loss, memory, traffic and time");
   strategies
       .add("model", "MODEL", "lenet on Fashion-MNIST, or mlp on random data",
            [&](const std::string& s) {
@@ -68,6 +66,7 @@ Command add_strategies(const Command& app, StrategiesArguments& to) {
              to.model = s;
            })
       .required();
+  strategies.when_missing("no model was named, must be lenet or mlp: rondo strategies lenet");
   strategies.add("--strategy", "LIST",
                  "Comma-separated: pipeline, tensor, data; each is compared with a single device [all]",
                  [&](const std::string& s) { to.strategies = parse_strategies(s); });
@@ -89,7 +88,17 @@ Command add_strategies(const Command& app, StrategiesArguments& to) {
       "installed ones]",
       to.data);
   add_path(strategies, "--json", "FILE.json", "Write all figures as JSON", to.json);
-  return strategies;
+}
+
+}  // namespace
+
+void add_strategies(Program& program) {
+  program.add<StrategiesArguments>(
+      "strategies",
+      "Compare single-device, pipeline, tensor and data parallel training: loss, memory, traffic and time",
+      add_strategies_options, [](const StrategiesArguments& arguments, const RunContext& context) {
+        run_strategies(arguments, context.out);
+      });
 }
 
 }  // namespace rondo::program

@@ -29,7 +29,7 @@ struct StrategiesArguments {
   static constexpr int64_t kLayers = 6, kWidth = 128;
 };
 
-Command add_strategies(const Command& app, StrategiesArguments& to);
+void add_strategies(Program& program);
 
 // Checks the options against each other: mlp sizes with another model, more micro-batches than samples.
 // Throws a bad_argument Error.

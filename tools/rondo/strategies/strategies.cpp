@@ -5,7 +5,7 @@
 #include <rondo/nn/data/fashion_mnist.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/nn/strategies/stage_split.h>
-#include <rondo/tools/rondo/devices/devices.h>
+#include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/support/output_file.h>
 #include <rondo/tools/rondo/train/training_run.h>
 

@@ -1,6 +1,6 @@
 #include <rondo/kernels/core/text.h>
 #include <rondo/nn/models/models.h>
-#include <rondo/tools/rondo/pictures/network_svg.h>
+#include <rondo/tools/rondo/summary/network_svg.h>
 #include <rondo/tools/rondo/summary/summary.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/output_file.h>

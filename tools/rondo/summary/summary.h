@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rondo/nn/diagnostics/summary.h>
-#include <rondo/tools/rondo/arguments.h>
+#include <rondo/tools/rondo/summary/arguments.h>
 
 #include <ostream>
 #include <string>

@@ -4,6 +4,8 @@
 #include <rondo/tools/rondo/support/command.h>
 #include <rondo/tools/rondo/support/suggestion.h>
 
+#include <map>
+
 namespace rondo::program {
 namespace {
 
@@ -48,6 +50,30 @@ std::string about_unexpected(const CLI::App& command, const std::string& word) {
 
 }  // namespace
 
+// What Command adds to a CLI::App.
+struct CommandNotes {
+  std::map<const CLI::App*, std::string> missing;
+  std::map<const CLI::App*, std::function<void(std::vector<std::string>&)>> rewritten;
+
+  // Rewrites the words after the name of the command that `words` names.
+  void apply(const CLI::App& program, std::vector<std::string>& words) const {
+    for (const auto& [command, change] : rewritten) {
+      if (words.size() < 2 || command->get_parent() != &program || command->get_name() != words[1]) continue;
+      std::vector<std::string> rest(words.begin() + 2, words.end());
+      change(rest);
+      words.resize(2);
+      words.insert(words.end(), rest.begin(), rest.end());
+    }
+  }
+
+  // The message of the command, else of the one that has it.
+  std::string when_missing(const CLI::App* command, const std::string& otherwise) const {
+    for (; command; command = command->get_parent())
+      if (const auto found = missing.find(command); found != missing.end()) return found->second;
+    return otherwise;
+  }
+};
+
 Option Option::required() const {
   option_->required();
   return *this;
@@ -63,8 +89,22 @@ Option Option::excludes(Option other) const {
 
 void Command::require_command() const { app_->require_subcommand(1); }
 
+void Command::when_missing(const std::string& message) const { notes_->missing[app_] = message; }
+
+void Command::rewrite(const std::function<void(std::vector<std::string>&)>& change) const {
+  notes_->rewritten[app_] = change;
+}
+
+void Command::take_rest(std::vector<std::string>& to) const {
+  rewrite([&to](std::vector<std::string>& rest) {
+    if (!rest.empty() && rest[0] == "--help") return;
+    to.swap(rest);
+    rest.clear();
+  });
+}
+
 Command Command::add_command(const std::string& name, const std::string& help) const {
-  return Command(app_->add_subcommand(name, help));
+  return Command(app_->add_subcommand(name, help), notes_);
 }
 
 Option Command::add(const std::string& name, const std::string& value, const std::string& help,
@@ -102,27 +142,29 @@ void Command::when_parsed(const std::function<void()>& check) const { app_->call
 bool Command::parsed() const { return app_->parsed(); }
 std::string Command::name() const { return app_->get_name(); }
 
-CommandParser::CommandParser(const std::string& name, const std::string& description,
-                             const std::string& version)
-    : app_(std::make_unique<CLI::App>(description, name)) {
+Program::Program(const std::string& name, const std::string& description, const std::string& version)
+    : app_(std::make_unique<CLI::App>(description, name)), notes_(std::make_unique<CommandNotes>()) {
   app_->require_subcommand(0, 1);
   app_->set_version_flag("--version", version);
 }
-CommandParser::~CommandParser() = default;
+Program::~Program() = default;
 
-std::string CommandParser::help() const { return app_->help(); }
-
-CommandParser::Outcome CommandParser::parse(const std::vector<std::string>& words) {
+ParsedCommand Program::parse(std::vector<std::string> words) const {
+  const auto print = [](const std::string& text) {
+    return ParsedCommand{.text = text, .run = [text](const RunContext& context) {
+                           context.out << text;
+                           return 0;
+                         }};
+  };
+  notes_->apply(*app_, words);
   std::vector<const char*> arguments;
   for (const std::string& word : words) arguments.push_back(word.c_str());
   try {
     app_->parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::CallForHelp&) {
-    text_ = help();
-    return Outcome::text;
+    return print(app_->help());
   } catch (const CLI::CallForVersion& version) {
-    text_ = std::string(version.what()) + "\n";
-    return Outcome::text;
+    return print(std::string(version.what()) + "\n");
   } catch (const CLI::ParseError& error) {
     const CLI::App& command = parsed_command(*app_);
     const std::vector<std::string> unexpected = app_->remaining(true);
@@ -130,13 +172,15 @@ CommandParser::Outcome CommandParser::parse(const std::vector<std::string>& word
     // "profile gemmm": the required command is not missing, it is misspelled.
     const bool misspelled =
         !unexpected.empty() && !unexpected[0].starts_with('-') && !command.get_subcommands({}).empty();
-    if (missing && !misspelled) return Outcome::missing;
-    const std::string text = error.what();
-    const std::string why =
-        unexpected.empty() ? text.substr(0, text.find('\n')) : about_unexpected(command, unexpected[0]);
+    std::string why = error.what();
+    why = why.substr(0, why.find('\n'));
+    if (missing && !misspelled) throw Error(bad_argument(notes_->when_missing(&command, why)));
+    if (!unexpected.empty()) why = about_unexpected(command, unexpected[0]);
     throw Error(bad_argument(why, "; ", full_name(command), " --help shows what is valid"));
   }
-  return Outcome::parsed;
+  for (const Entry& entry : entries_)
+    if (entry.command.parsed()) return entry.parsed();
+  return print(app_->help());
 }
 
 }  // namespace rondo::program

@@ -2,7 +2,7 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/io/printable.h>
-#include <rondo/tools/rondo/devices/devices.h>
+#include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/support/launched.h>
 
 #include <algorithm>

@@ -1,8 +1,10 @@
 #include <rondo/nn/layers/init.h>
 #include <rondo/nn/optim/learning_rate.h>
-#include <rondo/tools/rondo/arguments.h>
+#include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/support/option_readers.h>
-#include <rondo/tools/rondo/train/arguments.h>
+#include <rondo/tools/rondo/train/train_from_scratch.h>
+#include <rondo/tools/rondo/train/train_mlp.h>
+#include <rondo/tools/rondo/train/train_network.h>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +26,7 @@ constexpr int64_t kMaxWidth = 1'000'000;
 constexpr const char* kFlags[] = {
     "--verify", "--nesterov", "--no-sync-bn", "--device-count-invariant", "--from-scratch", "--help", "-h"};
 constexpr const char* kModels[] = {"lenet", "resnet18", "mlp"};
+constexpr const char* kTrainedModels = "lenet, resnet18 or mlp";
 
 // Reads a number in [0, end).
 float read_share(const std::string& option, const std::string& text, float end) {
@@ -162,25 +165,22 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
   for (const RefusedOption& option : kRefusedByImages) app.refuse(option.name, option.reason);
 }
 
-Command add_lenet(const Command& train, NetworkArguments& to) {
-  const Command lenet = train.add_command("lenet", "LeNet on Fashion-MNIST");
+void add_lenet_options(const Command& lenet, NetworkArguments& to) {
   to.model = "lenet";
   to.recipe = kLeNetRecipe;
   add_network(lenet, to, "2", "256", "0.2");
   lenet.add_flag(kFromScratch, to.from_scratch,
                  "Train with the lesson nn/lenet_from_scratch.cpp, which has fewer options");
-  return lenet;
+  lenet.when_parsed([&to] { check(to); });
 }
 
-Command add_resnet18(const Command& train, NetworkArguments& to) {
-  const Command resnet = train.add_command("resnet18", "ResNet-18 on Fashion-MNIST");
+void add_resnet18_options(const Command& resnet, NetworkArguments& to) {
   add_network(resnet, to, "1", "256 for each device", "0.1 for every 256 samples of the batch");
   resnet.refuse(kFromScratch, kLessonIsLeNet);
-  return resnet;
+  resnet.when_parsed([&to] { check(to); });
 }
 
-Command add_mlp(const Command& train, MlpArguments& to) {
-  const Command mlp = train.add_command("mlp", "A deep MLP on random data: time and memory of a step");
+void add_mlp_options(const Command& mlp, MlpArguments& to) {
   const auto size = [&](const char* option, int64_t& value, int64_t most, const char* help) {
     add_integer(mlp, option, "N", concat(help, " [", value, "]"), value, 1, most);
   };
@@ -204,7 +204,25 @@ Command add_mlp(const Command& train, MlpArguments& to) {
   add_path(mlp, "--json", "FILE.json", "Write all figures as JSON", to.json);
   add_trace(mlp, to.trace);
   for (const RefusedOption& option : kRefusedByMlp) mlp.refuse(option.name, option.reason);
-  return mlp;
+  mlp.when_parsed([&to] { check(to); });
+}
+
+// Moves the model to the front of the words after "train".
+void model_first(std::vector<std::string>& words) {
+  if (words.empty()) return;
+  const auto is_model = [](const std::string& word) {
+    return std::find(std::begin(kModels), std::end(kModels), word) != std::end(kModels);
+  };
+  if (!words[0].starts_with('-') && !is_model(words[0]))
+    throw Error(bad_argument("the model is '", words[0], "', must be ", kTrainedModels));
+  // Finds the first word that is neither an option nor an option's value.
+  auto model = words.begin();
+  while (model != words.end() && model->starts_with('-')) {
+    const bool has_value = model->find('=') == std::string::npos &&
+                           std::find(std::begin(kFlags), std::end(kFlags), *model) == std::end(kFlags);
+    model += has_value && model + 1 != words.end() ? 2 : 1;
+  }
+  if (model != words.end() && is_model(*model)) std::rotate(words.begin(), model, model + 1);
 }
 
 }  // namespace
@@ -268,31 +286,24 @@ void check(const NetworkArguments& arguments) {
 
 void check(const MlpArguments& arguments) { check(arguments.optimizer); }
 
-TrainCommands add_train(const Command& app, NetworkArguments& lenet, NetworkArguments& resnet18,
-                        MlpArguments& mlp) {
-  const Command train = app.add_command("train", "Train a model data-parallel over several devices");
+void add_train(Program& program) {
+  const Command train =
+      program.command().add_command("train", "Train a model data-parallel over several devices");
   train.require_command();
-  return {add_lenet(train, lenet), add_resnet18(train, resnet18), add_mlp(train, mlp)};
-}
-
-std::vector<std::string> words_of(int argc, const char* const* argv) {
-  std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.size() > 1 && words[0] == "train") {
-    const auto is_model = [](const std::string& word) {
-      return std::find(std::begin(kModels), std::end(kModels), word) != std::end(kModels);
-    };
-    if (!words[1].starts_with('-') && !is_model(words[1]))
-      throw Error(bad_argument("the model is '", words[1], "', must be ", kTrainedModels));
-    // Finds the first word that is neither an option nor an option's value.
-    auto model = words.begin() + 1;
-    while (model != words.end() && model->starts_with('-')) {
-      const bool has_value = model->find('=') == std::string::npos &&
-                             std::find(std::begin(kFlags), std::end(kFlags), *model) == std::end(kFlags);
-      model += has_value && model + 1 != words.end() ? 2 : 1;
-    }
-    if (model != words.end() && is_model(*model)) std::rotate(words.begin() + 1, model, model + 1);
-  }
-  return words;
+  train.rewrite(model_first);
+  train.when_missing(concat("no model was named, must be ", kTrainedModels, ": rondo train lenet"));
+  const auto run = [](const NetworkArguments& arguments, const RunContext& context) {
+    if (!arguments.from_scratch)
+      return train_network(arguments, context.out, context.terminal, context.processes);
+    train_from_scratch(arguments, context.out, context.terminal, context.processes);
+    return 0;
+  };
+  program.add<NetworkArguments>(train, "lenet", "LeNet on Fashion-MNIST", add_lenet_options, run);
+  program.add<NetworkArguments>(train, "resnet18", "ResNet-18 on Fashion-MNIST", add_resnet18_options, run);
+  program.add<MlpArguments>(train, "mlp", "A deep MLP on random data: time and memory of a step",
+                            add_mlp_options, [](const MlpArguments& arguments, const RunContext& context) {
+                              train_mlp(arguments, context.out, context.terminal, context.processes);
+                            });
 }
 
 }  // namespace rondo::program

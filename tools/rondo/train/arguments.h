@@ -97,16 +97,7 @@ struct MlpArguments : RanksArguments {
 
 void check(const MlpArguments& arguments);
 
-inline constexpr const char* kTrainedModels = "lenet, resnet18 or mlp";
-
-struct TrainCommands {
-  Command lenet, resnet18, mlp;
-};
-TrainCommands add_train(const Command& app, NetworkArguments& lenet, NetworkArguments& resnet18,
-                        MlpArguments& mlp);
-
-// The words of a command line without the program's name. Moves the model directly behind "train". Throws a
-// bad_argument Error for an unknown model.
-std::vector<std::string> words_of(int argc, const char* const* argv);
+// The command has a command of its own for each model; options may also precede the model's name.
+void add_train(Program& program);
 
 }  // namespace rondo::program

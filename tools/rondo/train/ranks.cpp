@@ -1,5 +1,5 @@
 #include <rondo/kernels/core/counted.h>
-#include <rondo/tools/rondo/devices/devices.h>
+#include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/train/ranks.h>

@@ -1,5 +1,5 @@
 #include <gtest/gtest.h>
-#include <rondo/tools/rondo/devices/devices.h>
+#include <rondo/tools/rondo/support/device_list.h>
 
 namespace rondo::program {
 namespace {

@@ -2,9 +2,9 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/text.h>
-#include <rondo/tools/rondo/pictures/schedule_svg.h>
 #include <rondo/tools/rondo/pictures/svg.h>
 #include <rondo/tools/rondo/schedule/schedule.h>
+#include <rondo/tools/rondo/schedule/schedule_svg.h>
 #include <rondo/tools/rondo/support/byte_count.h>
 #include <rondo/tools/rondo/support/format.h>
 

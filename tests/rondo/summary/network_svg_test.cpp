@@ -5,9 +5,9 @@
 #include <rondo/nn/models/models.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/rondo/support/xml.h>
+#include <rondo/tools/rondo/summary/network_layout.h>
+#include <rondo/tools/rondo/summary/network_svg.h>
 #include <rondo/tools/rondo/support/format.h>
-#include <rondo/tools/rondo/pictures/network_layout.h>
-#include <rondo/tools/rondo/pictures/network_svg.h>
 
 #include <set>
 

@@ -1,4 +1,4 @@
-#include <rondo/tools/rondo/pictures/network_layout.h>
+#include <rondo/tools/rondo/summary/network_layout.h>
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 #include <rondo/kernels/core/text.h>
-#include <rondo/tools/rondo/pictures/network_layout.h>
-#include <rondo/tools/rondo/pictures/network_svg.h>
 #include <rondo/tools/rondo/pictures/svg.h>
+#include <rondo/tools/rondo/summary/network_layout.h>
+#include <rondo/tools/rondo/summary/network_svg.h>
 #include <rondo/tools/rondo/support/format.h>
 
 #include <algorithm>
