@@ -397,6 +397,37 @@ TEST(BatchNormBackward, MatchesTheFormula) {
     }
 }
 
+// Sums of g, or of g * xhat, beyond the range of floats: all is then added in double, as in the forward pass.
+TEST(BatchNormBackward, SumsBeyondTheRangeOfAFloat) {
+  constexpr int64_t kRows = 200;
+  for (const int64_t channels : {3, 8}) {
+    SCOPED_TRACE(channels);
+    const auto columns = static_cast<size_t>(channels);
+    std::vector<float> xhat = normal_values(kRows * channels, 1), dy = normal_values(kRows * channels, 2);
+    Doubles want(2 * columns), magnitude(2 * columns);
+    for (size_t i = 0; i < xhat.size(); ++i) {
+      const size_t c = i % columns;
+      if (c == 0) dy[i] = 2e38f, xhat[i] *= 1e-3f;   // the sum of g
+      if (c == 1) dy[i] *= 1e20f, xhat[i] *= 1e20f;  // each product
+      const double g = dy[i], product = g * double{xhat[i]};
+      want[c] += g, magnitude[c] += std::abs(g);
+      want[columns + c] += product, magnitude[columns + c] += std::abs(product);
+    }
+    GuardedBuffer<float> gradient(dy), x(xhat), mean(std::vector<float>(columns, 0)),
+        inv_std(std::vector<float>(columns, 1));
+    GuardedBuffer<double> sums(2 * channels);
+    GuardedBuffer<unsigned char> workspace(batch_norm_workspace_bytes(kRows, channels));
+    const auto rows_of = [&](const GuardedBuffer<float>& buffer) {
+      return matrix<const float>(buffer.data(), kRows, channels);
+    };
+    Stream stream;
+    ASSERT_TRUE(ok(batch_norm_backward_sums(sums.view(), {}, {}, rows_of(gradient),
+                                            {rows_of(x), mean.view(), inv_std.view()}, workspace.workspace(),
+                                            stream)));
+    EXPECT_TRUE(all_within(sums.download(), want, [&](size_t i) { return 0x1p-23 * magnitude[i]; }));
+  }
+}
+
 // The sums and each gradient do not depend on which gradients are requested.
 TEST(BatchNormBackward, EachGradientIsOptional) {
   for (const Shape& shape : {Shape{40, 5}, Shape{600, 130, 1}}) {
