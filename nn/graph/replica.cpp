@@ -2,6 +2,7 @@
 
 #include <rondo/kernels/activation/cast.h>
 #include <rondo/kernels/core/counted.h>
+#include <rondo/kernels/data/fill.h>
 #include <rondo/kernels/random/random.h>
 
 #include <algorithm>
@@ -77,7 +78,7 @@ void Replica::fill(float* data, const Parameter& parameter, uint64_t seed, uint6
           cudaMemsetAsync(data, 0, static_cast<size_t>(parameter.size) * sizeof(float), stream_));
       break;
     case Init::Kind::ones:
-      throw_if_error(fill_uniform(view, 1, 1, {seed, sequence}, stream_));
+      throw_if_error(rondo::fill(view, 1, stream_));
       break;
     case Init::Kind::normal:
       throw_if_error(fill_normal(view, 0, init.scale, {seed, sequence}, stream_));

@@ -1,8 +1,8 @@
 #include <rondo/nn/optim/optimizers.h>
 #include <rondo/nn/train/data_parallel.h>
 
+#include <rondo/kernels/data/fill.h>
 #include <rondo/kernels/optimizer/sgd.h>
-#include <rondo/kernels/random/random.h>
 
 #include <cmath>
 
@@ -34,7 +34,7 @@ void Optimizer::set_learning_rate(float rate) {
     const DeviceScope scope(state.replica->device());
     // Passed as a kernel argument, the rate changes in stream order, after the steps already enqueued. A copy
     // from pageable memory would make the host wait for the stream.
-    throw_if_error(fill_uniform({state.rate.data(), 1}, rate, rate, {}, state.replica->stream()));
+    throw_if_error(fill({state.rate.data(), 1}, rate, state.replica->stream()));
   }
 }
 

@@ -15,6 +15,7 @@
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/columns.h>
+#include <rondo/kernels/data/fill.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/loss/squared_error.h>
 #include <rondo/kernels/norm/batch_norm.h>
@@ -160,6 +161,7 @@ void add_flat_operations(std::vector<Operation>& all, int64_t size) {
       float *y = o.out(size), *x = o.in(size);
       return dropout({y, size}, {x, size}, 0.3f, {5, 3, o.aligned<int64_t>(7), first}, o.stream());
     });
+  add_one("fill", [=](Operands& o) { return fill({o.out(size), size}, -2.5f, o.stream()); });
   add_one("fill_uniform", [=](Operands& o) {
     return fill_uniform({o.out(size), size}, -1, 1, {1, 2}, o.stream());
   });

@@ -12,6 +12,7 @@
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/columns.h>
+#include <rondo/kernels/data/fill.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/loss/nonfinite_loss.h>
@@ -529,6 +530,10 @@ std::vector<Operation> data_operations() {
        }},
       {"advance", [](Arguments& a,
                      cudaStream_t stream) { return advance(a.output_value<int64_t>("counter"), 1, stream); }},
+      {"fill",
+       [](Arguments& a, cudaStream_t stream) {
+         return fill(a.output("x", VectorView<float>{nullptr, a.size("size", 9)}), 1, stream);
+       }},
       {"copy_columns", [](Arguments& a, cudaStream_t stream) {
          const int64_t rows = a.size("rows", 4), cols = a.size("cols", 3);
          const auto to = a.output("to", MatrixView<float>{nullptr, rows, cols, a.size("to.stride", 5, 3)});

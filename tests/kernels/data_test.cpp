@@ -2,6 +2,7 @@
 
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/columns.h>
+#include <rondo/kernels/data/fill.h>
 #include <rondo/kernels/data/permutation.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -352,6 +354,29 @@ TEST(CopyColumns, BadArguments) {
   EXPECT_TRUE(refused(copy_columns({memory.data(), 3, 2, 2}, m, stream), "from is 2 x 3, must be 3 x 2"));
   auto* const misaligned = reinterpret_cast<float*>(reinterpret_cast<char*>(memory.data()) + 1);
   EXPECT_TRUE(refused(copy_columns({misaligned, 2, 3, 3}, m, stream), "to is at"));
+}
+
+TEST(Fill, SetsEveryElementToTheValuesBits) {
+  const Stream stream;
+  const float payload = std::bit_cast<float>(0x7fc12345u);
+  for (const float value : {0.0f, -0.0f, 1.0f, 0.1f, 1e-45f, -INFINITY, payload})
+    for (const int64_t size : {0, 1, 3, 4, 5, 1023, 1024, 70'001})
+      for (const int offset : {0, 1, 2, 3}) {
+        SCOPED_TRACE(concat(value, ", ", size, " elements at ", offset));
+        GuardedBuffer<float> x(size, offset);
+        ASSERT_TRUE(ok(fill(x.view(), value, stream)));
+        EXPECT_TRUE(all_equal_bits(x.download(), std::vector<float>(static_cast<size_t>(size), value)));
+      }
+}
+
+TEST(Fill, BadArguments) {
+  const Stream stream;
+  GuardedBuffer<float> memory(4);
+  auto* const misaligned = reinterpret_cast<float*>(reinterpret_cast<char*>(memory.data()) + 1);
+  EXPECT_TRUE(refused(fill({nullptr, 4}, 0, stream), "fill: x is null"));
+  EXPECT_TRUE(refused(fill({memory.data(), -1}, 0, stream), "fill: x.size is -1"));
+  EXPECT_TRUE(refused(fill({misaligned, 2}, 0, stream), "fill: x is at"));
+  EXPECT_TRUE(ok(fill({nullptr, 0}, 0, stream)));
 }
 
 }  // namespace
