@@ -3,6 +3,7 @@
 // elements: rows of A, option: the sums are f16;
 // option2: .satfinite
 #include <algorithm>
+#include <cstring>
 
 #include "block.h"
 #include "fault.h"
@@ -20,8 +21,8 @@ constexpr int kMostRows = 16, kColumns = 8, kMostK = 256;
 // Registers of a fragment in turn, with `per` elements in each.
 struct Layout {
   int rows, k, per;
-  int a_registers() const { return rows * k / kWarpSize / per; }
-  int b_registers() const { return kColumns * k / kWarpSize / per; }
+  constexpr int a_registers() const { return rows * k / kWarpSize / per; }
+  constexpr int b_registers() const { return kColumns * k / kWarpSize / per; }
   int sums() const { return rows * kColumns / kWarpSize; }  // of a lane
   // Row of register r of A, and column of its first element: with 16 rows registers alternate between the
   // upper and the lower eight, then go on by 4 `per` columns.
@@ -117,6 +118,56 @@ void mma(Warp& warp, const Instruction& instruction, uint32_t) {
   }
 }
 
+template <Type type>
+double element_of(uint32_t word, int e) {
+  if constexpr (type == Type::tf32) return tf32_operand(word);
+  const uint16_t half = static_cast<uint16_t>(word >> (16 * e));
+  return type == Type::bf16 ? bfloat_to_float(half) : half_to_float(half);
+}
+
+// mma<Product::floats> for the operands of most kernels, whose sizes the compiler knows: a fraction of the time.
+template <Type type, int k>
+void mma_of(Warp& warp, const Instruction& instruction, uint32_t) {
+  constexpr Layout layout{kMostRows, k, type == Type::tf32 ? 1 : 2};
+  // The compiler does not find these vectors in loops.
+  typedef double Row __attribute__((vector_size(kColumns * sizeof(double))));
+  double a[kMostRows][k], d[kMostRows][kColumns];
+  Row b[k];
+  const int first = layout.sums() / (instruction.option ? 2 : 1);
+  for (int r = 0; r < layout.a_registers(); ++r) {
+    const uint32_t* words = values<uint32_t>(warp, instruction, first + r);
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      for (int e = 0; e < layout.per; ++e)
+        a[layout.a_row(lane, r)][layout.a_column(lane, r) + e] = element_of<type>(words[lane], e);
+  }
+  for (int r = 0; r < layout.b_registers(); ++r) {
+    const uint32_t* words = values<uint32_t>(warp, instruction, first + layout.a_registers() + r);
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      for (int e = 0; e < layout.per; ++e)
+        b[layout.b_row(lane, r) + e][layout.b_column(lane)] = element_of<type>(words[lane], e);
+  }
+  for (int row = 0; row < kMostRows; ++row) {
+    Row sum = {};
+    for (int q = 0; q < k; ++q) sum += a[row][q] * b[q];
+    std::memcpy(d[row], &sum, sizeof(sum));
+  }
+  store_floats(warp, instruction, layout, first + layout.a_registers() + layout.b_registers(), d);
+}
+
+// Of a shape that has_float_shape() knows.
+Handler float_handler(Type type, int k) {
+  switch (type) {
+    case Type::tf32:
+      return k == 4 ? mma_of<Type::tf32, 4> : mma_of<Type::tf32, 8>;
+    case Type::f16:
+      return k == 8 ? mma_of<Type::f16, 8> : mma_of<Type::f16, 16>;
+    case Type::bf16:
+      return k == 8 ? mma_of<Type::bf16, 8> : mma_of<Type::bf16, 16>;
+    default:
+      return mma<Product::floats>;
+  }
+}
+
 void mma_double(Warp& warp, const Instruction& instruction, uint32_t) {
   const Layout layout{instruction.elements, static_cast<int>(instruction.immediate2), 1};
   double a[kMostRows][kMostK], b[kMostK][kColumns], d[kMostRows][kColumns];
@@ -176,7 +227,7 @@ Handler handler_of(const Draft& draft, Type d, Type a, Type b) {
   const bool floats =
       is_byte_float(a) ? is_byte_float(b) : a == b && (a == Type::f16 || a == Type::bf16 || a == Type::tf32);
   const bool sums = d == Type::f32 || (d == Type::f16 && (a == Type::f16 || is_byte_float(a)));
-  return floats && sums && has_float_shape(a, rows, k) ? mma<Product::floats> : nullptr;
+  return floats && sums && has_float_shape(a, rows, k) ? float_handler(a, k) : nullptr;
 }
 
 bool add_fragments(Decoder& decoder, Draft& draft, size_t expected, int bytes) {

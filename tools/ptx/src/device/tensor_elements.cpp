@@ -1,6 +1,5 @@
 #include "tensor_elements.h"
 
-#include "float_bits.h"
 #include "narrow_float.h"
 
 namespace ptx {
@@ -27,20 +26,11 @@ int elements_in_word(Type type) {
   }
 }
 
-void unpack(Type type, uint32_t word, float* elements) {
+void unpack_narrow(Type type, uint32_t word, float* elements) {
   const auto put = [&](int count, auto value_of) {
     for (int e = 0; e < count; ++e) elements[e] = static_cast<float>(value_of(word >> (32 / count * e)));
   };
   switch (type) {
-    case Type::tf32:
-      elements[0] = tf32_operand(word);
-      break;
-    case Type::f16:
-      put(2, [](uint32_t bits) { return half_to_float(static_cast<uint16_t>(bits)); });
-      break;
-    case Type::bf16:
-      put(2, [](uint32_t bits) { return bfloat_to_float(static_cast<uint16_t>(bits)); });
-      break;
     case Type::e4m3:
       put(4, [](uint32_t bits) { return e4m3_to_float(static_cast<uint8_t>(bits)); });
       break;

@@ -256,28 +256,39 @@ void fence(Warp& warp, const Instruction&, uint32_t) {
                   kRegisterBytes);
 }
 
-// Sets the sum of (row, column) to `products`, and to what it was before if `add`. Of columns 8 j to 8 j + 7,
-// lane 4 (row % 8) + t has 2 t and 2 t + 1, in the elements 4 j + 2 (row / 8) and the next.
+// Eight columns, in vectors that the compiler does not find in loops.
+constexpr int kColumns = 8, kRowsAtOnce = 4;
+typedef float Floats __attribute__((vector_size(kColumns * sizeof(float))));
+typedef double Doubles __attribute__((vector_size(kColumns * sizeof(double))));
+
+// Sets the sums of a row, from `column` on, to `products`, and to what they were before if `add`. Of columns 8 j
+// to 8 j + 7, lane 4 (row % 8) + t has 2 t and 2 t + 1, in the elements 4 j + 2 (row / 8) and the next.
 void accumulate(const Warp& warp, const Instruction& instruction, bool add, int row, int column,
-                double products) {
-  const int lane = row % 8 * 4 + column % 8 / 2, element = column / 8 * 4 + row / 8 * 2 + column % 2;
-  switch (type_of_d(instruction)) {
-    case Type::f32: {
-      float& d = values<float>(warp, instruction, element)[lane];
-      d = tensor_sum((add ? double{d} : 0.0) + products, warp.block->launch->launch.tensor_sums);
-      break;
-    }
-    case Type::f16: {
-      uint32_t& pair = values<uint32_t>(warp, instruction, element / 2)[lane];
-      const int shift = 16 * (element % 2);
+                const Doubles& products) {
+  const int lane = row % 8 * 4, element = column / 8 * 4 + row / 8 * 2;
+  const Type type = type_of_d(instruction);
+  if (type == Type::f16) {
+    uint32_t* pairs = values<uint32_t>(warp, instruction, element / 2) + lane;
+    for (int c = 0; c < kColumns; ++c) {
+      uint32_t& pair = pairs[c / 2];
+      const int shift = 16 * (c % 2);
       const double before = add ? half_to_float(static_cast<uint16_t>(pair >> shift)) : 0.0;
-      pair = (pair & ~(0xFFFFu << shift)) | uint32_t{Half::from(before + products)} << shift;
-      break;
+      pair = (pair & ~(0xFFFFu << shift)) | uint32_t{Half::from(before + products[c])} << shift;
     }
-    default: {
-      int32_t& d = values<int32_t>(warp, instruction, element)[lane];
-      const int64_t sum = (add ? d : 0) + static_cast<int64_t>(products);
-      d = static_cast<int32_t>(instruction.option ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX) : sum);
+    return;
+  }
+  const TensorSums rounding = warp.block->launch->launch.tensor_sums;
+  for (int odd = 0; odd < 2; ++odd) {
+    if (type == Type::f32) {
+      float* d = values<float>(warp, instruction, element + odd) + lane;
+      for (int t = 0; t < kColumns / 2; ++t)
+        d[t] = tensor_sum((add ? double{d[t]} : 0.0) + products[2 * t + odd], rounding);
+      continue;
+    }
+    int32_t* d = values<int32_t>(warp, instruction, element + odd) + lane;
+    for (int t = 0; t < kColumns / 2; ++t) {
+      const int64_t sum = (add ? d[t] : 0) + static_cast<int64_t>(products[2 * t + odd]);
+      d[t] = static_cast<int32_t>(instruction.option ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX) : sum);
     }
   }
 }
@@ -291,16 +302,18 @@ void execute_product(Warp& warp, const PendingProduct& product) {
   float a[kWarpRows][kMostK];
   read_b(warp, product, b);
   read_rows_of_a(warp, product, a);
-  for (int row = 0; row < kWarpRows; ++row) {
-    double sum[kMostColumns];
-    std::fill_n(sum, columns, 0.0);
-    for (int k = 0; k < k_size; ++k) {
-      const double factor = a[row][k];
-      for (int column = 0; column < columns; ++column) sum[column] += factor * double{b[k][column]};
+  for (int column = 0; column < columns; column += kColumns)
+    for (int row = 0; row < kWarpRows; row += kRowsAtOnce) {
+      Doubles sums[kRowsAtOnce] = {};
+      for (int k = 0; k < k_size; ++k) {
+        Floats of_b;
+        std::memcpy(&of_b, &b[k][column], sizeof(of_b));
+        const Doubles factors = __builtin_convertvector(of_b, Doubles);
+        for (int r = 0; r < kRowsAtOnce; ++r) sums[r] += double{a[row + r][k]} * factors;
+      }
+      for (int r = 0; r < kRowsAtOnce; ++r)
+        accumulate(warp, instruction, product.add, row + r, column, sums[r]);
     }
-    for (int column = 0; column < columns; ++column)
-      accumulate(warp, instruction, product.add, row, column, sum[column]);
-  }
   set_fenced_accumulators(warp, instruction);
 }
 
