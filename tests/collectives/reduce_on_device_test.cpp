@@ -9,15 +9,16 @@ constexpr int64_t kSize = 20;
 
 class ReduceOnDevice : public testing::Test {
  protected:
-  Status call(DataView output, const std::vector<ConstDataView>& inputs,
-              Reduction reduction = Reduction::sum) {
-    Status status = reduce_on_device(output, inputs, reduction, SumOrder::left_to_right, stream_);
+  Status call(DataView output, const std::vector<ConstDataView>& inputs, Reduction reduction = Reduction::sum,
+              SumOrder order = SumOrder::left_to_right) {
+    Status status = reduce_on_device(output, inputs, reduction, order, stream_);
     stream_.synchronize();
     return status;
   }
   Stream stream_;
 };
 
+// In both orders, which differ for these data in nothing but the kernel.
 TEST_F(ReduceOnDevice, ReducesEveryTypeAlsoIntoAnInput) {
   for (const DType dtype : kDTypes)
     for (const Reduction reduction : kReductions)
@@ -27,11 +28,13 @@ TEST_F(ReduceOnDevice, ReducesEveryTypeAlsoIntoAnInput) {
           using T = decltype(element);
           const auto data = exact_data<T>(reduction, inputs, 257, 5);
           const std::vector<int> devices(static_cast<size_t>(inputs), 0);
-          TypedVectors<T> in(devices, data.inputs, 1), out({0}, 257, 3);
-          ASSERT_TRUE(ok(call(out.view(0), in.const_views(), reduction)));
-          EXPECT_TRUE(all_equal_bits(out.download(0), data.want));
-          ASSERT_TRUE(ok(call(in.view(inputs - 1), in.const_views(), reduction)));
-          EXPECT_TRUE(all_equal_bits(in.download(static_cast<size_t>(inputs - 1)), data.want));
+          for (const SumOrder order : {SumOrder::left_to_right, SumOrder::balanced_tree}) {
+            TypedVectors<T> in(devices, data.inputs, 1), out({0}, 257, 3);
+            ASSERT_TRUE(ok(call(out.view(0), in.const_views(), reduction, order)));
+            EXPECT_TRUE(all_equal_bits(out.download(0), data.want));
+            ASSERT_TRUE(ok(call(in.view(inputs - 1), in.const_views(), reduction, order)));
+            EXPECT_TRUE(all_equal_bits(in.download(static_cast<size_t>(inputs - 1)), data.want));
+          }
         });
       }
 }

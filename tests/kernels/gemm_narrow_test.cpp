@@ -242,7 +242,8 @@ TYPED_TEST(GemmNarrow, PersistentTiles) {
         }
 }
 
-// The tiles of single blocks once more, by stream-K: of 2 or more tiles, with up to 8 parts each.
+// The tiles of single blocks once more, by stream-K: of 2 or more tiles, with up to 8 parts each. Each in the
+// four orders of the operands.
 TYPED_TEST(GemmNarrow, StreamKTiles) {
   if (!check_wgmma("").ok()) GTEST_SKIP() << "the device has no wgmma";
   for (const GemmShape& shape :
@@ -267,7 +268,7 @@ TYPED_TEST(GemmNarrow, StreamKTiles) {
               },
               {shape,
                {.transpose_a = transpose,
-                .transpose_b = !transpose,
+                .transpose_b = transpose == (blocks == 3),
                 .alpha = 2,
                 .beta = 0.5f,
                 .relu = transpose},
