@@ -212,13 +212,16 @@ TEST(PtxDevice, PrintfWritesItsArguments) {
 
 TEST(PtxDevice, AReportCountsFormsAndLaunches) {
   Program program(
-      kernel("mov.u32 %r1, 1; add.u32 %r1, %r1, 2; add.u32 %r1, %r1, 2; st.global.u32 [%rd1], %r1;"));
+      kernel("mov.u32 %r1, 1; add.u32 %r1, %r1, 2; add.u32 %r1, %r1, 2; st.global.u32 [%rd1], %r1;"
+             "bra.uni END; sub.u32 %r1, %r1, 1; END:"));
   program.launch.count = true;
   std::vector<uint32_t> out(1);
   ASSERT_EQ(program.run(out).error, 0);
   const std::string text = ptx::report(*program.module);
   EXPECT_NE(text.find("K 1 k\n"), std::string::npos) << text;
   EXPECT_NE(text.find("F 2 add.u32\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("F 0 sub.u32\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("(end)"), std::string::npos) << text;
 }
 
 }  // namespace

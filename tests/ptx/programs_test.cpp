@@ -53,15 +53,65 @@ TEST(PtxPrograms, ATextbookProgramRunsInDrawnOrders) {
   }
 }
 
-TEST(PtxPrograms, AReportHasKernelsAndForms) {
+TEST(PtxPrograms, AReportHasTheKernelsAndFormsOfAllProcesses) {
   const std::string file = testing::TempDir() + "ptx_report_" + std::to_string(getpid());
-  run("PTX_REPORT=" + file + " " + program("textbook"));
+  const std::string one = "PTX_REPORT=" + file + " " + program("textbook");
+  run(one + " & " + one + "; wait");
   std::ifstream report(file);
   const std::string text((std::istreambuf_iterator<char>(report)), {});
   std::remove(file.c_str());
-  EXPECT_NE(text.find("90 R _Z6rotatePiS_i\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("90 K 1 _Z12weighted_sumiPKfPf\n"), std::string::npos) << text;  // of three blocks
+  EXPECT_NE(text.find("- R _Z6rotatePiS_i\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("90 K 2 _Z12weighted_sumiPKfPf\n"), std::string::npos) << text;  // of three blocks
   EXPECT_NE(text.find(" ld.global"), std::string::npos) << text;
+}
+
+// tools/ptx/coverage of a report and of a list of kernels that can't be launched.
+Result coverage(const std::string& report, const std::string& named) {
+  const std::string file = testing::TempDir() + "ptx_coverage_" + std::to_string(getpid());
+  std::ofstream(file) << report;
+  std::ofstream(file + ".named") << named;
+  const Result result = run(PTX_COVERAGE " " + file + " " + file + ".named");
+  std::remove(file.c_str());
+  std::remove((file + ".named").c_str());
+  return result;
+}
+
+// Of the kernels a() and b<int>(), 8.0 launched both and 9.0 only a().
+constexpr const char* kReport =
+    "- R _Z1av\n- R _Z1bIiEvv\n80 K 2 _Z1av\n80 K 1 _Z1bIiEvv\n90 F 0 mul.f32\n90 F 7 add.f32\n"
+    "90 K 1 _Z1av\n";
+
+TEST(PtxCoverage, AKernelThatIsNeitherLaunchedNorNamedIsAMistake) {
+  const Result result = coverage(kReport, "");
+  EXPECT_EQ(result.text,
+            "architecture 80: 2 of 2 kernels launched, 0 named as impossible; 0 of 0 forms of instructions "
+            "executed\n"
+            "architecture 90: 1 of 2 kernels launched, 0 named as impossible; 1 of 2 forms of instructions "
+            "executed\n"
+            "  forms that were only decoded: mul.f32\n"
+            "  not launched: b<int>\n");
+  EXPECT_NE(result.status, 0);
+}
+
+TEST(PtxCoverage, ANamedKernelMayBeMissing) {
+  const Result result = coverage(kReport, "# why\n90  b<.*>  # it needs wgmma\n");
+  EXPECT_EQ(result.text.find("not launched"), std::string::npos) << result.text;
+  EXPECT_EQ(result.status, 0) << result.text;
+}
+
+TEST(PtxCoverage, ANamedKernelThatIsLaunchedIsAMistake) {
+  const Result result = coverage(kReport, "*  b<.*>  # it needs wgmma\n");
+  EXPECT_NE(result.text.find("launched, although ptx_coverage_"), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find("says 'it needs wgmma': b<int>\n"), std::string::npos) << result.text;
+  EXPECT_NE(result.status, 0);
+}
+
+TEST(PtxCoverage, ALineForNoKernelIsAMistake) {
+  const Result result = coverage(kReport, "90  b<.*>  # it needs wgmma\n90  c  # none has this name\n");
+  EXPECT_NE(result.text.find(".named:2 names no kernel: c\n"), std::string::npos) << result.text;
+  EXPECT_NE(result.status, 0);
+  EXPECT_NE(coverage(kReport, "90  b<.*>\n").text.find("is not ARCHITECTURE EXPRESSION # REASON"),
+            std::string::npos);
 }
 
 // nvcc --compress-mode: the text itself, LZ4, and two levels of Zstandard.

@@ -89,6 +89,7 @@ struct LaunchState {
   uint64_t workspace;              // of grid.sync(): address; 0 without one
   uint32_t dynamic_shared_at;      // offset from kSharedBase
   std::shared_ptr<RaceLog> races;  // null: races are not looked for
+  uint64_t* counts = nullptr;      // how often each instruction was executed; null: they are not counted
 };
 
 // The bytes at a shared address. Faults if they are outside of the block, misaligned, or of a block that has

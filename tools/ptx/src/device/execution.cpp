@@ -159,12 +159,12 @@ Pause execute(Warp& warp, const Code& code, int64_t slice, int64_t* executed) {
   if (!(tired != 0 && choose_from(warp, warp.live & ~warp.parked & ~warp.waiting & ~tired)))
     if (!choose(warp, code)) return Pause::blocked;
   const Instruction* const instructions = code.instructions.data();
-  std::atomic<uint64_t>* const counts = code.executed.get();
+  uint64_t* const counts = warp.block->launch->counts;
   int64_t left = slice;
   for (;;) {
     const Instruction& instruction = instructions[warp.pc];
     warp.at = &instruction;
-    if (counts) counts[warp.pc].fetch_add(1, std::memory_order_relaxed);
+    if (counts) ++counts[warp.pc];
     uint32_t lanes = guarded(warp, instruction, warp.active);
     if (!warp.async.unwaited.empty() && lanes != 0) check_not_in_flight(warp, instruction);
     bool must_choose = false;  // no lanes are active any more

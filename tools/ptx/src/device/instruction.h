@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -143,7 +142,7 @@ struct Code {
   bool reserved_shared = false;  // the kernel uses %reserved_smem_offset
 
   mutable std::atomic<uint64_t> launches{0};
-  mutable std::unique_ptr<std::atomic<uint64_t>[]> executed;  // of each instruction
+  mutable std::vector<uint64_t> executed;  // how often each instruction was; empty: none was counted
 };
 
 }  // namespace ptx

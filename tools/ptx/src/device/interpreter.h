@@ -144,7 +144,7 @@ void run_together(const Launch& launch);
 uint64_t cluster_count(const Launch& launch);
 
 // What was executed in launches with `count`: a line "K LAUNCHES NAME" for each kernel, and "F COUNT FORM"
-// for each form of instruction, such as "F 1024 ld.global.v4.f32".
+// for each form of instruction that was decoded, such as "F 1024 ld.global.v4.f32"; the count may be 0.
 std::string report(const Module& module);
 
 // The content of the 128 bytes of a CUtensorMap, as the interpreter reads it.

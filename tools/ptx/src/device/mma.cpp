@@ -125,7 +125,7 @@ double element_of(uint32_t word, int e) {
   return type == Type::bf16 ? bfloat_to_float(half) : half_to_float(half);
 }
 
-// mma<Product::floats> for the operands of most kernels, whose sizes the compiler knows: a fraction of the time.
+// mma<Product::floats> for the operands of most kernels, in less time: the compiler knows their sizes.
 template <Type type, int k>
 void mma_of(Warp& warp, const Instruction& instruction, uint32_t) {
   constexpr Layout layout{kMostRows, k, type == Type::tf32 ? 1 : 2};

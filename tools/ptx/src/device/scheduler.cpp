@@ -33,11 +33,14 @@ class Turns {
   explicit Turns(const Launch& launch)
       : launch_(launch), state_(launch), drawn_(launch.seed || launch.late.drawn) {
     ++running_workers;
-    if (launch.count) prepare_counts(*launch.kernel);
+    if (!launch.count) return;
+    counts_.resize(state_.code->instructions.size());
+    state_.counts = counts_.data();
   }
   ~Turns() {
     set_idle(false);
     --running_workers;
+    if (launch_.count) add_counts(*launch_.kernel, counts_);
   }
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
@@ -202,8 +205,9 @@ class Turns {
   }
 
   const Launch& launch_;
-  const LaunchState state_;
-  const bool drawn_;  // slices and orders
+  LaunchState state_;
+  std::vector<uint64_t> counts_;  // of instructions, if they are counted
+  const bool drawn_;              // slices and orders
   std::vector<std::unique_ptr<Cluster>> resident_;
   Warp* running_ = nullptr;
   bool ended_one_ = false;

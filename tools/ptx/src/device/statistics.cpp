@@ -34,10 +34,11 @@ int form_number(std::string_view opcode) {
 
 void count_launch(const Kernel& kernel) { ++kernel.code->launches; }
 
-void prepare_counts(const Kernel& kernel) {
+void add_counts(const Kernel& kernel, const std::vector<uint64_t>& counts) {
   const Code& code = *kernel.code;
   const std::lock_guard<std::mutex> lock(kernel.module->mutex);
-  if (!code.executed) code.executed = std::make_unique<std::atomic<uint64_t>[]>(code.instructions.size());
+  code.executed.resize(counts.size());
+  for (size_t n = 0; n < counts.size(); ++n) code.executed[n] += counts[n];
 }
 
 std::string report(const Module& module) {
@@ -48,9 +49,10 @@ std::string report(const Module& module) {
   for (const auto& [name, kernel] : module.kernels) {
     const Code& code = *kernel->code;
     if (code.launches != 0) text += concat("K ", code.launches.load(), " ", name, "\n");
-    for (size_t n = 0; code.executed && n < code.sources.size(); ++n)
-      if (code.executed[n] != 0)
-        executed[all.names[static_cast<size_t>(code.sources[n].form)]] += code.executed[n];
+    for (size_t n = 0; n + 1 < code.sources.size(); ++n) {  // the last is the end of the body
+      uint64_t& count = executed[all.names[static_cast<size_t>(code.sources[n].form)]];
+      if (!code.executed.empty()) count += code.executed[n];
+    }
   }
   for (const auto& [form, count] : executed) text += concat("F ", count, " ", form, "\n");
   return text;

@@ -1,7 +1,9 @@
 // Forms of instructions and how often they were executed.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "interpreter.h"
 
@@ -11,6 +13,7 @@ namespace ptx {
 int form_number(std::string_view opcode);
 
 void count_launch(const Kernel& kernel);
-void prepare_counts(const Kernel& kernel);  // of instructions, before they are executed
+// Adds how often a worker has executed each instruction.
+void add_counts(const Kernel& kernel, const std::vector<uint64_t>& counts);
 
 }  // namespace ptx

@@ -261,8 +261,8 @@ constexpr int kColumns = 8, kRowsAtOnce = 4;
 typedef float Floats __attribute__((vector_size(kColumns * sizeof(float))));
 typedef double Doubles __attribute__((vector_size(kColumns * sizeof(double))));
 
-// Sets the sums of a row, from `column` on, to `products`, and to what they were before if `add`. Of columns 8 j
-// to 8 j + 7, lane 4 (row % 8) + t has 2 t and 2 t + 1, in the elements 4 j + 2 (row / 8) and the next.
+// Sets the sums of a row, from `column` on, to `products`, and to what they were before if `add`. Of columns
+// 8 j to 8 j + 7, lane 4 (row % 8) + t has 2 t and 2 t + 1, in the elements 4 j + 2 (row / 8) and the next.
 void accumulate(const Warp& warp, const Instruction& instruction, bool add, int row, int column,
                 const Doubles& products) {
   const int lane = row % 8 * 4, element = column / 8 * 4 + row / 8 * 2;

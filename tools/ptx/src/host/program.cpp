@@ -1,13 +1,11 @@
 #include "program.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 #include "gpu_limits.h"
+#include "report.h"
 #include "runtime.h"
 #include "settings.h"
 #include "text.h"
@@ -26,15 +24,12 @@ auto told(const std::string& what, const Work& work) {
   }
 }
 
-// Appends to the file of PTX_REPORT, before host code unregisters its units. Returns whether there is one.
+// Adds to the file of PTX_REPORT, before host code unregisters its units. Returns whether there is one.
 bool report_at_exit() {
   if (settings().report.empty()) return false;
   std::atexit([] {
-    const std::string text = Program::get().report();
-    const int file = open(settings().report.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    if (file < 0 || write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    if (!add_to_report(settings().report, Program::get().report()))
       std::fprintf(stderr, "ptx: PTX_REPORT=%s can't be written\n", settings().report.c_str());
-    if (file >= 0) close(file);
   });
   return true;
 }
@@ -140,11 +135,10 @@ Variable Program::variable(const void* host, int device) {
 std::string Program::report() {
   const std::lock_guard lock(mutex_);
   std::string text;
+  for (const auto& [host, named] : kernels_) text += "- R " + named.name + "\n";
   for (const auto& unit : units_) {
     for (const auto& [key, loaded] : unit->loaded) {
       const std::string architecture = simt::joined(loaded.architecture, " ");
-      for (const auto& [host, named] : kernels_)
-        if (named.unit == unit.get()) text += architecture + "R " + named.name + "\n";
       const std::string lines = ptx::report(*loaded.module);
       for (size_t begin = 0, end; begin < lines.size(); begin = end + 1) {
         end = std::min(lines.find('\n', begin), lines.size());

@@ -58,8 +58,8 @@ class Program {
   KernelCode kernel(const void* host, int device);
   Variable variable(const void* host, int device);
   void forget_variables(int device);
-  // For PTX_REPORT: a line "ARCHITECTURE R NAME" for each kernel that the program has, and the lines of
-  // ptx::report() for the modules that were loaded.
+  // For PTX_REPORT: a line "- R NAME" for each kernel that the program has, and the lines of ptx::report()
+  // for the modules that were loaded, with the architecture of their code in front.
   std::string report();
 
  private:
