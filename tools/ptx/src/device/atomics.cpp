@@ -5,6 +5,7 @@
 
 #include "float_bits.h"
 #include "instruction_table.h"
+#include "integers.h"
 #include "lexer.h"
 #include "memory.h"
 #include "reduction.h"
@@ -42,8 +43,7 @@ T combine(T old, T b, T c, Reduction operation) {
 // The numbers in a word: integers and floats themselves, or 16-bit floats, alone or in a pair.
 template <class T>
 struct Plain {
-  using Word =
-      std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+  using Word = typename Integer<sizeof(T)>::type;
   static Word of(Word old, Word b, Word c, Reduction operation) {
     return std::bit_cast<Word>(
         combine(std::bit_cast<T>(old), std::bit_cast<T>(b), std::bit_cast<T>(c), operation));

@@ -4,6 +4,7 @@
 
 #include "elementwise.h"
 #include "instruction_table.h"
+#include "integers.h"
 #include "lexer.h"
 
 namespace ptx {
@@ -35,7 +36,7 @@ struct Reverse {
 template <class T, bool shift_amount>
 struct FindBit {
   static uint32_t of(T a) {
-    using U = std::make_unsigned_t<T>;
+    using U = Unsigned<T>;
     const U bits = a < 0 ? static_cast<U>(~a) : static_cast<U>(a);
     if (bits == 0) return ~0u;
     const int zeros = std::countl_zero(bits);
@@ -47,7 +48,7 @@ struct FindBit {
 struct Extract {
   template <class T>
   static T of(T a, uint32_t position, uint32_t length) {
-    using U = std::make_unsigned_t<T>;
+    using U = Unsigned<T>;
     constexpr uint32_t kBits = sizeof(T) * 8;
     position &= 255;
     length &= 255;

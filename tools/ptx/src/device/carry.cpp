@@ -2,6 +2,7 @@
 #include <type_traits>
 
 #include "instruction_table.h"
+#include "integers.h"
 #include "warp.h"
 
 namespace ptx {
@@ -37,7 +38,7 @@ void subtract(Warp& warp, const Instruction& instruction, uint32_t lanes) {
 // T: the type of the factors.
 template <class T, bool high>
 void multiply_add(Warp& warp, const Instruction& instruction, uint32_t lanes) {
-  using U = std::make_unsigned_t<T>;
+  using U = Unsigned<T>;
   const T* a = values<T>(warp, instruction, 1);
   const T* b = values<T>(warp, instruction, 2);
   const U* c = values<U>(warp, instruction, 3);

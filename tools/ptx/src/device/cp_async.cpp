@@ -86,7 +86,7 @@ void arrive_after_copies(Warp& warp, const Instruction& instruction, uint32_t la
   finish_copies(warp, lanes);
   for_lanes(lanes, [&](int lane) {
     const uint32_t address = static_cast<uint32_t>(lane_address(warp, instruction, lane));
-    find_mbarrier(warp, address);
+    arrive_clock(warp, find_mbarrier(warp, address).clock);
     if (instruction.option) arrive(warp, address, 1);
   });
 }
@@ -114,10 +114,8 @@ bool decode_cp_async(Decoder& decoder, Draft& draft) {
     return true;
   }
   if (operation == "wait_group") {
-    if (!parse_number(draft.arguments.at(0), 4, &number)) return false;
-    instruction.immediate = static_cast<int64_t>(number);
     instruction.run = wait_group;
-    return true;
+    return decode_newest_groups(draft);
   }
   if (operation == "wait_all") {
     instruction.run = wait_all;

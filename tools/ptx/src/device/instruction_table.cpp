@@ -138,6 +138,13 @@ void add_operands(Decoder& decoder, Draft& draft, int sources, Type type) {
     draft.add(decoder.source(draft.arguments.at(static_cast<size_t>(n)), type));
 }
 
+bool decode_newest_groups(Draft& draft) {
+  uint64_t number = 0;
+  if (!parse_number(draft.arguments.at(0), 4, &number)) return false;
+  draft.instruction.immediate = static_cast<int64_t>(number);
+  return true;
+}
+
 std::pair<std::string_view, std::string_view> split_pair(std::string_view text) {
   const size_t bar = text.find('|');
   if (bar == text.npos) return {text, {}};

@@ -79,6 +79,9 @@ Space space_of(const Draft& draft);  // of its qualifiers; generic without one
 // Adds the destination and `sources` sources of the draft's type.
 void add_operands(Decoder& decoder, Draft& draft, int sources, Type type);
 
+// wait_group: sets `immediate` to the number of newest groups that are not waited for.
+bool decode_newest_groups(Draft& draft);
+
 // "d|p": the two destinations; the second is empty without a '|' or if it is "_".
 std::pair<std::string_view, std::string_view> split_pair(std::string_view text);
 

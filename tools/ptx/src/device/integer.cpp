@@ -3,54 +3,16 @@
 
 #include "elementwise.h"
 #include "instruction_table.h"
+#include "integers.h"
 
 namespace ptx {
 namespace {
-
-template <class T>
-using Unsigned = std::make_unsigned_t<T>;
-
-template <class T>
-struct Double;
-template <>
-struct Double<uint16_t> {
-  using type = uint32_t;
-};
-template <>
-struct Double<int16_t> {
-  using type = int32_t;
-};
-template <>
-struct Double<uint32_t> {
-  using type = uint64_t;
-};
-template <>
-struct Double<int32_t> {
-  using type = int64_t;
-};
-template <>
-struct Double<uint64_t> {
-  using type = unsigned __int128;
-};
-template <>
-struct Double<int64_t> {
-  using type = __int128;
-};
-template <class T>
-using Twice = typename Double<T>::type;
 
 template <class T>
 T product_high(T a, T b) {
   return static_cast<T>((Twice<T>(a) * Twice<T>(b)) >> (sizeof(T) * 8));
 }
 
-// Overflow wraps around, so signed values are computed as unsigned ones.
-struct Add {
-  template <class T>
-  static T of(T a, T b) {
-    return static_cast<T>(Unsigned<T>(a) + Unsigned<T>(b));
-  }
-};
 struct Subtract {
   template <class T>
   static T of(T a, T b) {
@@ -146,18 +108,6 @@ struct Remainder {
     return static_cast<T>(a % b);
   }
 };
-struct Minimum {
-  template <class T>
-  static T of(T a, T b) {
-    return a < b ? a : b;
-  }
-};
-struct Maximum {
-  template <class T>
-  static T of(T a, T b) {
-    return a > b ? a : b;
-  }
-};
 struct Absolute {
   template <class T>
   static T of(T a) {
@@ -168,24 +118,6 @@ struct Negate {
   template <class T>
   static T of(T a) {
     return Subtract::of(T{0}, a);
-  }
-};
-struct And {
-  template <class T>
-  static T of(T a, T b) {
-    return static_cast<T>(a & b);
-  }
-};
-struct Or {
-  template <class T>
-  static T of(T a, T b) {
-    return static_cast<T>(a | b);
-  }
-};
-struct Xor {
-  template <class T>
-  static T of(T a, T b) {
-    return static_cast<T>(a ^ b);
   }
 };
 struct Not {

@@ -4,34 +4,12 @@
 #include <atomic>
 
 #include "instruction_table.h"
+#include "integers.h"
 #include "lexer.h"
 #include "memory.h"
 
 namespace ptx {
 namespace {
-
-template <int bytes>
-struct Element;
-template <>
-struct Element<1> {
-  using type = uint8_t;
-  using with_sign = int8_t;
-};
-template <>
-struct Element<2> {
-  using type = uint16_t;
-  using with_sign = int16_t;
-};
-template <>
-struct Element<4> {
-  using type = uint32_t;
-  using with_sign = int32_t;
-};
-template <>
-struct Element<8> {
-  using type = uint64_t;
-  using with_sign = int64_t;
-};
 
 template <class T>
 T read(const char* from) {
@@ -132,8 +110,8 @@ void release_all(Warp& warp, const Instruction& instruction, const Addresses& ad
 
 template <int bytes>
 void load(Warp& warp, const Instruction& instruction, uint32_t lanes) {
-  using T = typename Element<bytes>::type;
-  using Signed = typename Element<bytes>::with_sign;
+  using T = typename Integer<bytes>::type;
+  using Signed = typename Integer<bytes>::with_sign;
   const uint32_t all_bytes = bytes * instruction.elements;
   const Operand* const to = instruction.operands + 1;
   const bool sign = instruction.option;
@@ -198,7 +176,7 @@ void store_elements(const Register* from, const Together& together, const Addres
 
 template <int bytes>
 void store(Warp& warp, const Instruction& instruction, uint32_t lanes) {
-  using T = typename Element<bytes>::type;
+  using T = typename Integer<bytes>::type;
   const uint32_t all_bytes = bytes * instruction.elements;
   const Operand* const from = instruction.operands + 1;
   Addresses addresses;

@@ -4,6 +4,7 @@
 #include "fault.h"
 #include "float_bits.h"
 #include "instruction_table.h"
+#include "integers.h"
 
 namespace ptx {
 namespace {
@@ -62,38 +63,11 @@ void vote(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   set_predicate(warp, instruction, 0, lanes, result ? ~0u : 0);
 }
 
-struct Sum {
-  template <class T>
-  static T of(T a, T b) {
-    return static_cast<T>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
-  }
-};
-struct Least {
-  template <class T>
-  static T of(T a, T b) {
-    return b < a ? b : a;
-  }
-};
-struct Most {
-  template <class T>
-  static T of(T a, T b) {
-    return b > a ? b : a;
-  }
-};
-struct LeastFloat {
+struct MinimumFloat {
   static float of(float a, float b) { return least_of(a, b); }
 };
-struct MostFloat {
+struct MaximumFloat {
   static float of(float a, float b) { return greatest_of(a, b); }
-};
-struct And {
-  static uint32_t of(uint32_t a, uint32_t b) { return a & b; }
-};
-struct Or {
-  static uint32_t of(uint32_t a, uint32_t b) { return a | b; }
-};
-struct Xor {
-  static uint32_t of(uint32_t a, uint32_t b) { return a ^ b; }
 };
 
 template <class Operation, class T>
@@ -139,12 +113,14 @@ void elect(Warp& warp, const Instruction& instruction, uint32_t lanes) {  // Ope
 Handler redux_of(const Draft& draft) {
   if (draft.type() == Type::f32) {
     if (draft.has("NaN") || draft.has("abs")) return nullptr;
-    return draft.has("min") ? redux<LeastFloat, float> : draft.has("max") ? redux<MostFloat, float> : nullptr;
+    return draft.has("min")   ? redux<MinimumFloat, float>
+           : draft.has("max") ? redux<MaximumFloat, float>
+                              : nullptr;
   }
   const bool is_signed = draft.type() == Type::s32;
-  if (draft.has("add")) return redux<Sum, uint32_t>;
-  if (draft.has("min")) return is_signed ? redux<Least, int32_t> : redux<Least, uint32_t>;
-  if (draft.has("max")) return is_signed ? redux<Most, int32_t> : redux<Most, uint32_t>;
+  if (draft.has("add")) return redux<Add, uint32_t>;
+  if (draft.has("min")) return is_signed ? redux<Minimum, int32_t> : redux<Minimum, uint32_t>;
+  if (draft.has("max")) return is_signed ? redux<Maximum, int32_t> : redux<Maximum, uint32_t>;
   return draft.has("and")  ? redux<And, uint32_t>
          : draft.has("or") ? redux<Or, uint32_t>
                            : redux<Xor, uint32_t>;

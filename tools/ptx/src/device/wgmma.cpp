@@ -404,7 +404,6 @@ bool decode_wgmma(Decoder& decoder, Draft& draft) {
   Instruction& instruction = draft.instruction;
   converge_all(draft);
   const std::string_view operation = draft.parts[1];
-  uint64_t number = 0;
   if (operation == "fence") {
     instruction.run = fence;
     return true;
@@ -414,11 +413,9 @@ bool decode_wgmma(Decoder& decoder, Draft& draft) {
     return true;
   }
   if (operation == "wait_group") {
-    if (!parse_number(draft.arguments.at(0), 4, &number)) return false;
-    instruction.immediate = static_cast<int64_t>(number);
     instruction.run = wait_group;
     instruction.flow = Flow::wait;
-    return true;
+    return decode_newest_groups(draft);
   }
   return operation == "mma_async" && decode_product(decoder, draft);
 }
