@@ -157,7 +157,7 @@ TEST(PtxDeviceAsync, TensorCopiesFillTheOutsideAndConvert) {
                            R"(
     ld.param.u64 %rd1, [out]; mov.b64 %rd2, map; cvta.param.u64 %rd3, %rd2;
     mov.u32 %r1, barrier; mov.u32 %r2, pool;
-    mbarrier.init.shared::cta.b64 [%r1], 1;
+    mbarrier.init.shared::cta.b64 [%r1], 1; fence.mbarrier_init.release.cluster;
     mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 32;
     cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r2],
       [%rd3, {4, -1}], [%r1];

@@ -107,6 +107,7 @@ TEST(PtxDeviceFaults, MBarriers) {
 TEST(PtxDeviceFaults, CopiesInFlightAtExit) {
   const std::string start =
       "mov.u32 %r1, barrier; mbarrier.init.shared::cta.b64 [%r1], 1; mov.u32 %r2, pool;\n"
+      "fence.mbarrier_init.release.cluster;\n"
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 64;\n";
   check_faults(
       {{start + "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd1], 64, [%r1];",

@@ -137,7 +137,8 @@ TEST(PtxDeviceProxies, AReadOfTheDestinationOfABulkCopyWaits) {
   const Rule rule{"", "", "", "", 1};
   const std::string before = R"(
     mov.u32 %r1, barrier; mov.u32 %r2, pool; st.shared.u32 [%r2], 7;
-    mbarrier.init.shared::cta.b64 [%r1], 1; mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 64;
+    mbarrier.init.shared::cta.b64 [%r1], 1; fence.mbarrier_init.release.cluster;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 64;
     cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd1], 64, [%r1];
     )";
   const std::string wait = "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0; @!%p1 bra WAIT;\n",
@@ -168,6 +169,22 @@ TEST(PtxDeviceProxies, AnMBarrierIsVisibleToTheClusterBehindAFence) {
   releases.erase(releases.find(".relaxed"), 8);
   const ptx::Fault fault = run_rule(releases, {"", "", "", "", 32, 2}, true);
   EXPECT_EQ(fault.error, 0) << fault.text;
+}
+
+TEST(PtxDeviceProxies, AnMBarrierIsVisibleToBulkCopiesBehindAFence) {
+  const std::string before =
+                        "mov.u32 %r1, barrier; mov.u32 %r2, pool; mbarrier.init.shared::cta.b64 [%r1], 1;\n",
+                    after = R"(
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 64;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd1], 64, [%r1];
+    WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0; @!%p1 bra WAIT;
+    )";
+  const char* const part = "neither fence.mbarrier_init nor fence.proxy.async";
+  check_rule({before, "fence.mbarrier_init.release.cluster;", after, part, 1});
+  check_rule({before, "fence.proxy.async.shared::cta;", after, part, 1});
+  // Other fences are of the generic proxy alone.
+  EXPECT_EQ(run_rule(before + "fence.acq_rel.cluster;" + after, {"", "", "", "", 1}, false).error,
+            kLaunchFailure);
 }
 
 }  // namespace

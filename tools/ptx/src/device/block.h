@@ -33,6 +33,7 @@ struct MBarrier {
   uint32_t initialiser = 0;         // its thread
   Clock clock;                      // of the arrivals
   bool visible_to_cluster = false;  // fence.mbarrier_init, or another fence of the cluster, since
+  bool visible_to_copies = false;   // fence.mbarrier_init or fence.proxy.async since: to the async proxy
 };
 
 struct NamedBarrier {

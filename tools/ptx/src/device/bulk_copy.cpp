@@ -42,7 +42,7 @@ void load(Warp& warp, const Instruction& instruction, uint32_t lanes) {
       check_global(warp, from, bytes, Access::read);
     }
     const uint32_t mask = receiving_blocks(warp, operands[4], lane, to);
-    check_remote_mbarriers(*warp.block, mask, barrier & kOffsetMask);
+    check_mbarriers_of_copy(*warp.block, mask, barrier & kOffsetMask);
     Cluster* const cluster = warp.block->cluster;
     Block* const self = warp.block;
     for (uint32_t rank = 0; rank < cluster->blocks.size(); ++rank) {
@@ -215,17 +215,14 @@ bool decode_cp(Decoder& decoder, Draft& draft) {
 
 bool decode_bulk(Decoder& decoder, Draft& draft) {
   Instruction& instruction = draft.instruction;
-  uint64_t number = 0;
   if (draft.has("commit_group")) {
     instruction.run = commit_group;
     return true;
   }
   if (draft.has("wait_group")) {
-    if (!parse_number(draft.arguments.at(0), 4, &number)) return false;
-    instruction.immediate = static_cast<int64_t>(number);
     instruction.option = draft.has("read");
     instruction.run = wait_group;
-    return true;
+    return decode_newest_groups(draft);
   }
   const bool reduces = draft.parts[1] == "reduce";
   const size_t spaces = reduces ? 4 : 3;  // cp.reduce.async.bulk.to.from, cp.async.bulk.to.from

@@ -30,7 +30,7 @@ void getctarank(Warp& warp, const Instruction& instruction, uint32_t lanes) {
 }
 
 void arrive_at_cluster(Warp& warp, const Instruction& instruction, uint32_t lanes) {  // option: .relaxed
-  if (!instruction.option) fence_mbarriers(warp, lanes);
+  if (!instruction.option) fence_mbarriers(warp, lanes, {.to_cluster = true, .to_copies = false});
   Cluster& cluster = *warp.block->cluster;
   for_lanes(lanes, [&](int lane) {
     if (warp.cluster_phase[lane] != kNotArrived)

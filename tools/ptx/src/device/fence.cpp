@@ -9,17 +9,19 @@
 namespace ptx {
 namespace {
 
-// option: the fence makes mbarriers visible to the cluster.
+// option: the fence makes mbarriers visible to the cluster; option2: and to bulk copies (.mbarrier_init).
 void fence_memory(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   fence_clock(warp);
-  if (instruction.option) fence_mbarriers(warp, lanes);
+  if (instruction.option)
+    fence_mbarriers(warp, lanes, {.to_cluster = true, .to_copies = instruction.option2});
 }
 
 // fence.proxy.async. option: it orders accesses to shared memory.
 void fence_proxy(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   if (!instruction.option) return;
   for_lanes(lanes, [&](int lane) { warp.block->shadow.fence_proxy(thread_of(warp, lane)); });
+  fence_mbarriers(warp, lanes, {.to_cluster = false, .to_copies = true});
 }
 
 }  // namespace
@@ -34,6 +36,7 @@ bool decode_fence(Decoder&, Draft& draft) {
   instruction.run = fence_memory;
   // membar.cta and fence.*.cta order accesses within the block only.
   instruction.option = !draft.has("cta");
+  instruction.option2 = draft.has("mbarrier_init");
   return true;
 }
 

@@ -68,7 +68,7 @@ void invalidate(Warp& warp, const Instruction& instruction, uint32_t lanes) {
 }
 
 // Operands: the address, the count or absent, the bytes of expect_tx or absent, the state or absent. option:
-// .shared::cluster
+// .shared::cluster; option2: .relaxed, which orders nothing.
 void arrive_lanes(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   const Operand count = instruction.operands[1], bytes = instruction.operands[2],
                 state = instruction.operands[3];
@@ -78,6 +78,7 @@ void arrive_lanes(Warp& warp, const Instruction& instruction, uint32_t lanes) {
       fail(kLaunchFailure, "mbarrier.arrive.shared::cta at the mbarrier of block ", address >> kRankShift,
            " of the cluster");
     MBarrier& barrier = find_mbarrier(warp, address);
+    if (!instruction.option2) arrive_clock(warp, barrier.clock);
     if (state.present()) set_value(warp, state, lane, barrier.phase);
     if (bytes.present()) expect_bytes(barrier, static_cast<int64_t>(value_of(warp, bytes, lane)), address);
     arrive(warp, address, count.present() ? static_cast<uint32_t>(value_of(warp, count, lane)) : 1);
@@ -141,25 +142,31 @@ void check_visible(const Block& self, const MBarrier& barrier, uint32_t address)
          barrier.initialiser, ", which has initialised it, has not executed fence.mbarrier_init");
 }
 
-void check_remote_mbarriers(const Block& self, uint32_t blocks, uint32_t offset) {
+void check_mbarriers_of_copy(const Block& self, uint32_t blocks, uint32_t offset) {
   for (const auto& block : self.cluster->blocks) {
-    if (block.get() == &self || !(blocks >> block->rank & 1)) continue;
+    if (!(blocks >> block->rank & 1)) continue;
     const auto found = block->mbarriers.find(offset);
-    if (found != block->mbarriers.end())
-      check_visible(self, found->second, offset | block->rank << kRankShift);
+    if (found == block->mbarriers.end()) continue;
+    const uint32_t address = offset | block->rank << kRankShift;
+    if (block.get() != &self) check_visible(self, found->second, address);
+    if (self.launch->launch.checks.proxies && !found->second.visible_to_copies)
+      fail(kLaunchFailure, "a bulk copy uses the mbarrier at ", hex(address), ", and thread ",
+           found->second.initialiser, ", which has initialised it, has executed neither fence.mbarrier_init ",
+           "nor fence.proxy.async");
   }
 }
 
-void fence_mbarriers(Warp& warp, uint32_t lanes) {
+void fence_mbarriers(Warp& warp, uint32_t lanes, Visibility visibility) {
   for (auto& [offset, barrier] : warp.block->mbarriers) {
     const int lane = static_cast<int>(barrier.initialiser) - warp.index * kWarpSize;
-    if (lane >= 0 && lane < kWarpSize && (lanes >> lane & 1)) barrier.visible_to_cluster = true;
+    if (lane < 0 || lane >= kWarpSize || !(lanes >> lane & 1)) continue;
+    barrier.visible_to_cluster |= visibility.to_cluster;
+    barrier.visible_to_copies |= visibility.to_copies;
   }
 }
 
 void arrive(Warp& warp, uint32_t address, uint32_t count) {
   MBarrier& barrier = find_mbarrier(warp, address);
-  arrive_clock(warp, barrier.clock);
   warp.block->cluster->progress = true;
   barrier.pending -= count;
   if (barrier.pending < 0)
@@ -199,6 +206,7 @@ bool decode_mbarrier(Decoder& decoder, Draft& draft) {
     const bool transactions = draft.has("expect_tx");
     instruction.run = arrive_lanes;
     instruction.option = draft.has("shared::cluster");
+    instruction.option2 = draft.has("relaxed");
     decoder.add_address(draft, argument(1));
     draft.operands.resize(4);
     if (draft.arguments.size() > 2) draft.operands[transactions ? 2 : 1] = decoder.source(argument(2), 4);

@@ -11,9 +11,14 @@ MBarrier& find_mbarrier(const Warp& warp, uint32_t address);
 
 // An access to an mbarrier of another block: the thread that initialised it must have made that visible.
 void check_visible(const Block& self, const MBarrier& barrier, uint32_t address);
-void check_remote_mbarriers(const Block& self, uint32_t blocks, uint32_t offset);
-// The lanes make the mbarriers that they initialised visible to the cluster.
-void fence_mbarriers(Warp& warp, uint32_t lanes);
+// The same of a bulk copy that completes at the mbarriers of `blocks`, and that accesses them by the async
+// proxy.
+void check_mbarriers_of_copy(const Block& self, uint32_t blocks, uint32_t offset);
+// The lanes make the mbarriers that they initialised visible.
+struct Visibility {
+  bool to_cluster, to_copies;
+};
+void fence_mbarriers(Warp& warp, uint32_t lanes, Visibility visibility);
 
 // `count` threads arrive at the mbarrier. Faults: it expects fewer.
 void arrive(Warp& warp, uint32_t address, uint32_t count);

@@ -47,12 +47,12 @@ class Turns {
 
   void add(uint64_t number) {
     if (launch_.count && number == 0) count_launch(*launch_.kernel);
-    resident_.push_back(start_cluster(state_, number));
+    resident_.push_back({start_cluster(state_, number)});
     if (!drawn_) return;
     const uint64_t seed = launch_.seed.value_or(0);
     std::seed_seq all{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32), launch_.sequence,
                       static_cast<uint32_t>(number)};
-    resident_.back()->random.seed(all);
+    resident_.back().cluster->random.seed(all);
   }
 
   void run() {
@@ -76,12 +76,19 @@ class Turns {
   }
 
  private:
+  struct Resident {
+    std::unique_ptr<Cluster> cluster;
+    // With a seed, one block of the cluster runs alone for some rounds, or until it waits for others.
+    size_t favoured = 0;
+    uint64_t favoured_rounds = 0;
+  };
+
   Round run_round() {
     Round round = Round::nothing;
     ended_one_ = false;
     for (size_t n = 0; n < resident_.size();) {
-      Cluster& cluster = *resident_[n];
-      const bool live = run_warps(cluster, &round);
+      Cluster& cluster = *resident_[n].cluster;
+      const bool live = run_blocks(resident_[n], &round);
       if (live) {
         ++n;
         continue;
@@ -97,22 +104,38 @@ class Turns {
   }
 
   // Whether any thread of the cluster is live.
-  bool run_warps(Cluster& cluster, Round* round) {
-    bool live = false;
+  bool run_blocks(Resident& resident, Round* round) {
+    constexpr uint64_t kMostRounds = 32;
+    Cluster& cluster = *resident.cluster;
     cluster.progress = false;
-    for (const auto& block : cluster.blocks) {
-      const size_t count = block->warps.size(), first = launch_.seed ? cluster.random() % count : 0;
-      for (size_t n = 0; n < count; ++n) {
-        Warp& warp = block->warps[(first + n) % count];
-        if (warp.live == 0) continue;
-        live |= run_warp(cluster, warp, round);
+    Round of_favoured = Round::nothing;
+    const bool favours = launch_.seed && cluster.blocks.size() > 1;
+    if (favours) {
+      if (resident.favoured_rounds == 0) {
+        resident.favoured = cluster.random() % cluster.blocks.size();
+        resident.favoured_rounds = 1 + cluster.random() % kMostRounds;
       }
+      --resident.favoured_rounds;
+      run_warps(cluster, *cluster.blocks[resident.favoured], &of_favoured);
     }
-    if (cluster.progress) *round = Round::progress;
-    return live;
+    if (!cluster.progress && of_favoured == Round::nothing) {
+      resident.favoured_rounds = 0;
+      for (const auto& block : cluster.blocks) run_warps(cluster, *block, round);
+    }
+    *round = cluster.progress ? Round::progress : std::min(*round, of_favoured);
+    return std::any_of(cluster.blocks.begin(), cluster.blocks.end(),
+                       [](const auto& block) { return block->live_threads != 0; });
   }
 
-  bool run_warp(Cluster& cluster, Warp& warp, Round* round) {
+  void run_warps(Cluster& cluster, Block& block, Round* round) {
+    const size_t count = block.warps.size(), first = launch_.seed ? cluster.random() % count : 0;
+    for (size_t n = 0; n < count; ++n) {
+      Warp& warp = block.warps[(first + n) % count];
+      if (warp.live != 0) run_warp(cluster, warp, round);
+    }
+  }
+
+  void run_warp(Cluster& cluster, Warp& warp, Round* round) {
     running_ = &warp;
     const int64_t slice =
         drawn_
@@ -124,14 +147,13 @@ class Turns {
     if (pause == Pause::done) {
       give_back_registers(warp, *state_.code);
       cluster.progress = true;
-      return false;
+      return;
     }
     if (pause == Pause::blocked && executed > 0) cluster.progress = true;
     if (pause == Pause::slice || (pause == Pause::polls && executed > kPolling)) {
       *round = std::min(*round, Round::busy);
       busy_instructions_ += executed;
     }
-    return true;
   }
 
   void perform_drawn(Cluster& cluster, Warp& warp) {
@@ -145,11 +167,12 @@ class Turns {
   // A bulk copy to shared memory happens when nothing else does: warps that spin do not hold it up.
   bool perform_loads(Round round) {
     bool performed = false;
-    for (const auto& cluster : resident_) {
-      if (cluster->loads.empty()) continue;
-      const bool early = launch_.late.drawn && cluster->random() % 2 != 0;
+    for (const Resident& resident : resident_) {
+      Cluster& cluster = *resident.cluster;
+      if (cluster.loads.empty()) continue;
+      const bool early = launch_.late.drawn && cluster.random() % 2 != 0;
       if (round == Round::progress && !early) continue;
-      perform_load(*cluster, drawn_ ? cluster->random() : 0);
+      perform_load(cluster, drawn_ ? cluster.random() : 0);
       performed = true;
     }
     return performed;
@@ -197,8 +220,8 @@ class Turns {
     if (running_) return text + "\n  " + describe_warp(*running_);
     if (fault.text.find("deadlock") == std::string::npos) return text;
     int described = 0;
-    for (const auto& cluster : resident_)
-      for (const auto& block : cluster->blocks)
+    for (const Resident& resident : resident_)
+      for (const auto& block : resident.cluster->blocks)
         for (const Warp& warp : block->warps)
           if (warp.live != 0 && described++ < 24) text += "\n  " + describe_waiting(warp);
     return text;
@@ -208,7 +231,7 @@ class Turns {
   LaunchState state_;
   std::vector<uint64_t> counts_;  // of instructions, if they are counted
   const bool drawn_;              // slices and orders
-  std::vector<std::unique_ptr<Cluster>> resident_;
+  std::vector<Resident> resident_;
   Warp* running_ = nullptr;
   bool ended_one_ = false;
   bool idle_ = false;
