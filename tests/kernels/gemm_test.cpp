@@ -14,6 +14,7 @@
 #include <rondo/tests/kernels/launch_names.h>
 #include <rondo/tests/kernels/product_errors.h>
 #include <rondo/tests/kernels/reference/gemm_reference.h>
+#include <rondo/tests/kernels/tf32_values.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
@@ -210,6 +211,25 @@ TEST_P(Gemm, RandomValuesWithinTheBound) {
   check(GetParam(), taken_by(GetParam(), {{150, 90, 300}, {}}), false);
   const GemmOptions options = {.transpose_a = true, .alpha = 0.3f, .beta = 1.7f, .relu = true};
   check(GetParam(), taken_by(GetParam(), {{90, 70, 1000}, options, 1, 1, true}), false);
+}
+
+// Each result is one factor, and no factor is a tie.
+TEST_P(Gemm, FactorsOfTf32AreRoundedToNearest) {
+  constexpr int64_t kM = 40, kN = 21, kK = 33, kStride = 36;
+  const bool rounds = std::string(GetParam().id).ends_with("_tf32");
+  std::vector<float> a(kM * kStride), expected;
+  for (int64_t i = 0; i < kM; ++i) {
+    const float value = (i % 2 ? -1 : 1) * (1 + static_cast<float>(2 * (i % 8) + 1) * 0x1p-14f);
+    a[static_cast<size_t>(i * kStride + i % kK)] = value;
+    expected.insert(expected.end(), kN, rounds ? nearest_tf32(value) : value);
+  }
+  const bool transpose_b = uses_wgmma(GetParam());
+  GuardedBuffer<float> da(a), db(std::vector<float>(kStride * kStride, 1)), dc(kM * kN);
+  Stream stream;
+  ASSERT_TRUE(ok(GetParam().run(matrix(dc.data(), kM, kN), {da.data(), kM, kK, kStride},
+                                {db.data(), transpose_b ? kN : kK, transpose_b ? kK : kN, kStride},
+                                {.transpose_b = transpose_b}, {}, stream)));
+  EXPECT_EQ(dc.download(), expected);
 }
 
 TEST_P(Gemm, EmptySums) {

@@ -141,13 +141,14 @@ TEST(PtxPrograms, AnUnknownSettingIsRefused) {
       << result.text;
 }
 
-// The number of the line that ends with "// mistake: NAME".
-int line_of(const std::string& mistake) {
-  std::ifstream source(PTX_SOURCE);
+// "FILE:NUMBER" of the line with "KIND: NAME" in the comment at its end.
+std::string marked_line(const std::string& file, const std::string& kind, const std::string& name) {
+  std::ifstream source(PTX_SOURCES "/" + file);
   std::string line;
   for (int number = 1; std::getline(source, line); ++number)
-    if (line.ends_with("// mistake: " + mistake)) return number;
-  return 0;
+    if (line.ends_with(kind + ": " + name) || line.find(kind + ": " + name + ",") != line.npos)
+      return file + ":" + std::to_string(number);
+  return "there is no line " + kind + ": " + name;
 }
 
 struct Mistake {
@@ -163,8 +164,8 @@ TEST_P(PtxMistakes, TheMessageNamesTheLine) {
   const Result result = run(program("wrong ") + mistake.name);
   EXPECT_NE(result.text.find(mistake.message), std::string::npos) << result.text;
   EXPECT_NE(result.text.find(std::string(mistake.error) + "\n"), std::string::npos) << result.text;
-  const std::string place = "wrong.cu:" + std::to_string(line_of(mistake.name));
   if (mistake.error == std::string("cudaSuccess")) return;
+  const std::string place = marked_line("wrong.cu", "mistake", mistake.name);
   EXPECT_NE(result.text.find(place), std::string::npos) << place << "\n" << result.text;
 }
 
@@ -184,5 +185,27 @@ constexpr Mistake kMistakes[] = {
 };
 INSTANTIATE_TEST_SUITE_P(, PtxMistakes, testing::ValuesIn(kMistakes),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// A textbook program with cooperative groups, and the same without one of its synchronisations.
+TEST(PtxRaces, AProgramThatIsSynchronisedHasNone) {
+  for (const char* seed : {"", "1", "2"})
+    for (const char* check : {"races", "none"}) {
+      const Result result =
+          run("PTX_CHECK=" + std::string(check) + " SIMT_SEED=" + seed + " " + program("races none"));
+      EXPECT_EQ(result.text, "cudaSuccess\ntotal 1024.0\n") << "seed " << seed << ", PTX_CHECK=" << check;
+    }
+}
+
+TEST(PtxRaces, TheMessageNamesBothAccesses) {
+  for (const char* name : {"block_sync", "next_round", "grid_sync", "threadfence"}) {
+    const Result result = run("PTX_CHECK=races " + program("races ") + name);
+    EXPECT_NE(result.text.find("cudaErrorLaunchFailure\n"), std::string::npos) << result.text;
+    EXPECT_NE(result.text.find("race at "), std::string::npos) << result.text;
+    for (const char* access : {"first", "second"}) {
+      const std::string place = marked_line("races.cu", access, name);
+      EXPECT_NE(result.text.find(place), std::string::npos) << place << "\n" << result.text;
+    }
+  }
+}
 
 }  // namespace

@@ -43,6 +43,8 @@ Launch launch_of(const simt::Kernel& kernel) {
   launch.tensor_sums = settings().tensor_sums;
   launch.tensor_ties = settings().tensor_ties;
   launch.checks = settings().checks;
+  for (const std::string& part : settings().unwritten_kernels)
+    if (kernel.name.find(part) != std::string::npos) launch.checks.unwritten = false;
   launch.another_cluster = simt::another_piece;
   launch.count = !settings().report.empty();
   return launch;
@@ -59,6 +61,14 @@ simt::Fault answer(const simt::Kernel& kernel, const Work& work) {
 }
 
 }  // namespace
+
+std::shared_ptr<RaceLog> ExecutionLog::begin_cluster(uint64_t clusters) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (begun_ == 0) log_ = make_race_log();
+  if (++begun_ < clusters) return log_;
+  begun_ = 0;
+  return std::move(log_);
+}
 
 PreparedLaunch::PreparedLaunch(KernelCode code, void* const* arguments)
     : code_(std::move(code)), bytes_(static_cast<size_t>(code_.kernel->parameter_bytes) + kAlignment) {
@@ -96,7 +106,19 @@ namespace simt {
 const char* const kDeviceName = "PTX interpreter";
 
 Fault run_cluster(const Kernel& kernel, uint64_t cluster) {
-  return ptx::answer(kernel, [&](const ptx::Launch& launch) { ptx::run_cluster(launch, cluster); });
+  return ptx::answer(kernel, [&](ptx::Launch launch) {
+    if (launch.checks.races) {
+      ptx::ExecutionLog& log = static_cast<const ptx::PreparedLaunch*>(kernel.code)->races();
+      const uint64_t clusters = ptx::cluster_count(launch);
+      launch.races = log.begin_cluster(clusters);
+      launch.another_cluster = [&log, clusters]() -> std::optional<uint64_t> {
+        const std::optional<uint64_t> another = another_piece();
+        if (another) static_cast<void>(log.begin_cluster(clusters));
+        return another;
+      };
+    }
+    ptx::run_cluster(launch, cluster);
+  });
 }
 
 const bool kCooperativeLaunches = true;

@@ -5,12 +5,27 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "program.h"
 
 namespace ptx {
+
+// The accesses of one execution of a launch. A graph executes its launches again and again, one execution
+// after the other.
+class ExecutionLog {
+ public:
+  // To be called once for each of the `clusters` of an execution, before it runs.
+  std::shared_ptr<RaceLog> begin_cluster(uint64_t clusters);
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<RaceLog> log_;
+  uint64_t begun_ = 0;
+};
 
 // The parameters of one launch, at an address that tensor maps among them can have.
 class PreparedLaunch {
@@ -24,11 +39,13 @@ class PreparedLaunch {
   const unsigned char* parameters() const { return begin_; }
   // Where pointers to memory may be, for simt::StandIns.
   std::vector<simt::Argument> arguments() const;
+  ExecutionLog& races() const { return races_; }
 
  private:
   KernelCode code_;
   std::vector<unsigned char> bytes_;
   unsigned char* begin_ = nullptr;
+  mutable ExecutionLog races_;
 };
 
 // The launch of `function` on the current device. Throws simt::Failure.

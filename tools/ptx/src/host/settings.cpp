@@ -13,8 +13,9 @@ namespace ptx {
 namespace {
 
 struct Word {
-  std::string_view word;
-  std::function<void()> apply;
+  std::string_view word;  // "name:" stands for all words that begin so
+  std::function<void(std::string_view rest)> apply;
+  std::string_view rest = "";  // what follows "name:", for the message
 };
 
 // Applies the words of a variable: a list with commas, of these.
@@ -28,9 +29,10 @@ bool read_words(const char* name, std::span<const Word> words) {
     bool known = false;
     std::string all;
     for (const Word& one : words) {
-      all += (all.empty() ? "" : ", ") + std::string(one.word);
-      if (one.word != word) continue;
-      one.apply();
+      all += (all.empty() ? "" : ", ") + std::string(one.word) + std::string(one.rest);
+      const bool open = one.word.ends_with(':');
+      if (open ? !word.starts_with(one.word) || word == one.word : word != one.word) continue;
+      one.apply(word.substr(one.word.size()));
       known = true;
     }
     if (known) continue;
@@ -44,14 +46,19 @@ bool read_words(const char* name, std::span<const Word> words) {
 
 Settings from_environment() {
   Settings s;
-  const Word sums[] = {{"nearest", [&] { s.tensor_sums = TensorSums::nearest; }},
-                       {"truncated", [&] { s.tensor_sums = TensorSums::truncated; }}};
-  const Word ties[] = {{"even", [&] { s.tensor_ties = TensorTies::even; }},
-                       {"away", [&] { s.tensor_ties = TensorTies::away; }}};
-  const Word allowed[] = {{"unwritten", [&] { s.checks.unwritten = false; }},
-                          {"proxies", [&] { s.checks.proxies = false; }},
-                          {"exited_blocks", [&] { s.checks.exited_blocks = false; }},
-                          {"unwaited_stores", [&] { s.checks.unwaited_stores = false; }}};
+  const Word sums[] = {{"nearest", [&](std::string_view) { s.tensor_sums = TensorSums::nearest; }},
+                       {"truncated", [&](std::string_view) { s.tensor_sums = TensorSums::truncated; }}};
+  const Word ties[] = {{"even", [&](std::string_view) { s.tensor_ties = TensorTies::even; }},
+                       {"away", [&](std::string_view) { s.tensor_ties = TensorTies::away; }}};
+  const Word allowed[] = {
+      {"unwritten", [&](std::string_view) { s.checks.unwritten = false; }},
+      {"unwritten:", [&](std::string_view name) { s.unwritten_kernels.emplace_back(name); }, "NAME"},
+      {"proxies", [&](std::string_view) { s.checks.proxies = false; }},
+      {"exited_blocks", [&](std::string_view) { s.checks.exited_blocks = false; }},
+      {"unwaited_stores", [&](std::string_view) { s.checks.unwaited_stores = false; }}};
+  const Word checked[] = {{"races", [&](std::string_view) { s.checks.races = true; }},
+                          {"none", [](std::string_view) {}}};
+  read_words("PTX_CHECK", checked);
   read_words("PTX_TENSOR_SUMS", sums);
   read_words("PTX_TENSOR_TIES", ties);
   read_words("PTX_ALLOW", allowed);
@@ -61,10 +68,10 @@ Settings from_environment() {
 
 std::optional<Lateness> late_from_environment() {
   Lateness late;
-  const Word kinds[] = {{"copies", [&] { late.copies = true; }},
-                        {"bulk", [&] { late.bulk = true; }},
-                        {"products", [&] { late.products = true; }},
-                        {"none", [] {}}};
+  const Word kinds[] = {{"copies", [&](std::string_view) { late.copies = true; }},
+                        {"bulk", [&](std::string_view) { late.bulk = true; }},
+                        {"products", [&](std::string_view) { late.products = true; }},
+                        {"none", [](std::string_view) {}}};
   return read_words("PTX_LATE", kinds) ? std::optional(late) : std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "../device/interpreter.h"
 
@@ -11,7 +12,8 @@ namespace ptx {
 struct Settings {
   TensorSums tensor_sums = TensorSums::nearest;  // PTX_TENSOR_SUMS
   TensorTies tensor_ties = TensorTies::even;     // PTX_TENSOR_TIES
-  Checks checks;                                 // PTX_ALLOW
+  Checks checks;                                 // PTX_ALLOW, PTX_CHECK
+  std::vector<std::string> unwritten_kernels;    // PTX_ALLOW=unwritten:NAME
   std::string report;                            // PTX_REPORT: a file
 };
 const Settings& settings();
