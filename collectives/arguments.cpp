@@ -1,6 +1,6 @@
 #include <rondo/collectives/across_hosts/process_group.h>
 #include <rondo/collectives/arguments.h>
-#include <rondo/collectives/reduce/reduce_vectors.h>
+#include <rondo/collectives/rank_resources.h>
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/overlap.h>
 #include <rondo/kernels/core/text.h>
@@ -73,7 +73,7 @@ template <class View>
 Status check_types(const Arguments& a, const Operand<View>& operand) {
   for (int index = 0; index < operand.count(); ++index)
     RONDO_RETURN_IF_ERROR(check_type(a.operation, {operand.name, " of rank ", operand.rank(index)},
-                                     operand.views[static_cast<size_t>(index)].dtype));
+                                     operand.views[index].dtype));
   return {};
 }
 
@@ -96,9 +96,8 @@ Status check_operand(const Arguments& a, const Operand<View>& operand) {
     RONDO_RETURN_IF_ERROR(check_one_a_rank(a.operation, operand.name, operand.views.size(), a.communicator));
   for (int index = 0; index < operand.count(); ++index) {
     const int rank = operand.rank(index);
-    RONDO_RETURN_IF_ERROR(check_vector(a.operation, {operand.name, " of rank ", rank},
-                                       operand.views[static_cast<size_t>(index)], operand.size, operand.why,
-                                       a.dtype, a.communicator.device(rank)));
+    RONDO_RETURN_IF_ERROR(check_vector(a.operation, {operand.name, " of rank ", rank}, operand.views[index],
+                                       operand.size, operand.why, a.dtype, a.communicator.device(rank)));
   }
   return {};
 }
@@ -116,14 +115,14 @@ bool in_place(const Arguments& a, int rank, ConstDataView output, ConstDataView 
 
 Status check_overlaps(const Arguments& a) {
   for (int i = 0; i < a.written.count(); ++i) {
-    const ConstDataView output = a.written.views[static_cast<size_t>(i)];
+    const ConstDataView output = a.written.views[i];
     const int writer = a.written.rank(i);
     const auto fail = [&](const char* what, int rank, const char* must) {
       return bad_argument(a.operation, ": the ", a.written.name, " of rank ", writer, " overlaps the ", what,
                           " of rank ", rank, ", must ", must);
     };
     for (int j = 0; j < a.read.count(); ++j) {
-      const ConstDataView input = a.read.views[static_cast<size_t>(j)];
+      const ConstDataView input = a.read.views[j];
       const int reader = a.read.rank(j);
       const bool own = writer == reader;
       if (!overlap(output, input) || (own && in_place(a, writer, output, input))) continue;
@@ -131,8 +130,7 @@ Status check_overlaps(const Arguments& a) {
                   own && a.may_be_in_place ? "be exactly in place or lie apart" : "lie apart");
     }
     for (int j = i + 1; j < a.written.count(); ++j)
-      if (overlap(output, a.written.views[static_cast<size_t>(j)]))
-        return fail(a.written.name, a.written.rank(j), "lie apart");
+      if (overlap(output, a.written.views[j])) return fail(a.written.name, a.written.rank(j), "lie apart");
   }
   return {};
 }
@@ -167,7 +165,7 @@ Status check_state(const char* operation, const Communicator& communicator) {
 Status check_streams(const char* operation, const Communicator& communicator, RankStreams streams) {
   RONDO_RETURN_IF_ERROR(check_one_a_rank(operation, "stream", streams.size(), communicator));
   for (int rank = 0; rank < communicator.size(); ++rank) {
-    const cudaStream_t stream = streams[static_cast<size_t>(rank)];
+    const cudaStream_t stream = streams[rank];
     if (stream == nullptr) continue;  // the null stream belongs to every device
     int device = 0;
     const cudaError_t error = cudaStreamGetDevice(stream, &device);
@@ -183,16 +181,7 @@ Status check_streams(const char* operation, const Communicator& communicator, Ra
   StreamCapture capture;
   RONDO_RETURN_IF_ERROR(check_capture(operation, streams, capture));
   // Again in enqueue(), which is too late for a call that the processes have agreed on.
-  return communicator.exchange() ? check_own_streams(operation, communicator, capture) : Status();
-}
-
-Status capture_of(cudaStream_t stream, StreamCapture& capture) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  unsigned long long id = 0;
-  RONDO_CUDA(cudaStreamGetCaptureInfo(stream, &status, &id));
-  capture.captured = status != cudaStreamCaptureStatusNone;
-  capture.id = status == cudaStreamCaptureStatusActive ? id : 0;
-  return {};
+  return communicator.options().processes ? check_own_streams(operation, communicator, capture) : Status();
 }
 
 // fork() adds the stream of rank 0 to a capture before all others, and every capture has all of them at last.
@@ -200,7 +189,7 @@ Status check_own_streams(const char* operation, const Communicator& communicator
                          const StreamCapture& callers) {
   if (callers.captured && callers.id == 0) return {};  // CUDA refuses every call for it
   StreamCapture own;
-  RONDO_RETURN_IF_ERROR(capture_of(communicator.of(0).copies, own));
+  RONDO_RETURN_IF_ERROR(capture_of(communicator.resources().of(0).copies, own));
   if (!own.captured || own.id == callers.id) return {};
   return bad_argument(
       operation, ": the communicator is part of a capture that has not ended, ",
@@ -221,7 +210,7 @@ Status check_arguments(const Arguments& arguments, RankStreams streams) {
 }
 
 Status check_on_device(const char* operation, DataView output, RankInputs inputs, int device) {
-  if (inputs.empty() || inputs.size() > static_cast<size_t>(kMaxRanks))
+  if (inputs.empty() || inputs.count() > kMaxRanks)
     return bad_argument(operation, ": ", there_are(inputs.size(), "input"), ", must be 1 to ", kMaxRanks);
   RONDO_RETURN_IF_ERROR(check_type(operation, {"output", " ", 0}, output.dtype));
   RONDO_RETURN_IF_ERROR(

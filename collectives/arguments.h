@@ -2,7 +2,13 @@
 // its ranks, so a size, type or device that differs between ranks returns an error instead of causing a hang.
 #pragma once
 
-#include <rondo/collectives/collectives.h>
+#include <rondo/collectives/communicator.h>
+#include <rondo/collectives/stream_capture.h>
+#include <rondo/collectives/types.h>
+
+#include <initializer_list>
+#include <span>
+#include <vector>
 
 namespace rondo {
 
@@ -10,12 +16,12 @@ namespace rondo {
 template <class View>
 struct Operand {
   const char* name;
-  std::span<const View> views;
+  RankSpan<const View> views;
   int64_t size;     // required size of each vector
   const char* why;  // reason for the size, for the message: "like the output of rank 0"
   int root = -1;    // >= 0: there is a single vector, of this rank
 
-  int count() const { return static_cast<int>(views.size()); }
+  int count() const { return views.count(); }
   int rank(int index) const { return root >= 0 ? root : index; }
 };
 
@@ -53,13 +59,6 @@ Status check_one_process(const char* operation, const Communicator& communicator
 
 // Checks that no two vectors of all these lists overlap.
 Status check_apart(const char* operation, std::span<const std::vector<DataView>> lists);
-
-// The capture that a stream is part of.
-struct StreamCapture {
-  bool captured = false;
-  unsigned long long id = 0;  // 0: none, or one that was invalidated and has not ended
-};
-Status capture_of(cudaStream_t stream, StreamCapture& capture);
 
 // Checks that the communicator's own streams are not part of another capture than the callers' streams.
 // Enqueued work would invalidate both captures.

@@ -1,53 +1,18 @@
-// The operations: check the arguments, choose the algorithm, enqueue the work.
-// Above 400 lines because all operations share these three steps.
-#include <rondo/collectives/across_hosts/exchange.h>
-#include <rondo/collectives/algorithms/direct.h>
-#include <rondo/collectives/algorithms/hierarchical.h>
-#include <rondo/collectives/algorithms/ring.h>
-#include <rondo/collectives/algorithms/root.h>
+// The operations: each checks the arguments, chooses an algorithm, and enqueues its work.
+#include <rondo/collectives/algorithms/algorithms.h>
 #include <rondo/collectives/arguments.h>
-#include <rondo/collectives/pack.h>
+#include <rondo/collectives/buckets.h>
+#include <rondo/collectives/call.h>
+#include <rondo/collectives/collectives.h>
 #include <rondo/kernels/core/counted.h>
-
-#include <algorithm>
 
 namespace rondo {
 
 namespace {
 
-// Enqueues the operation. A failure halfway leaves the ranks out of step, so it aborts the communicator, and
-// the callers' streams wait for what was enqueued: their owner waits for them before it frees memory. A
-// captured operation has not run anything: the ranks stay in step.
-//
-// What the communicator's streams are part of is checked under its lock: another thread may be capturing an
-// operation.
-template <class Work>
-Status enqueue(const char* operation, Communicator& communicator, RankStreams streams, Work work) {
-  StreamCapture capture;
-  RONDO_RETURN_IF_ERROR(capture_of(streams[0], capture));
-  Status status;
-  bool in_step = true;
-  {
-    std::unique_lock lock(communicator.mutex());
-    RONDO_RETURN_IF_ERROR(check_own_streams(operation, communicator, capture));
-    OperationBuilder builder(operation, communicator, streams, capture.captured, std::move(lock));
-    status = work(builder);
-    if (status.ok()) return status;
-    const bool recoverable =
-        status.code() == StatusCode::bad_argument || status.code() == StatusCode::out_of_resources;
-    in_step = capture.captured && recoverable;
-    status = Status(status.code(), concat(operation, ", rank ", builder.current_rank(), " on device ",
-                                          communicator.device(builder.current_rank()), ": ", status.message(),
-                                          in_step ? "" : "; the results of all ranks are invalid"));
-    if (!capture.captured) static_cast<void>(builder.join_after_failure());
-  }
-  if (!in_step) communicator.abort(status);
-  return status;
-}
-
 Algorithm chosen(Algorithm asked, const Communicator& communicator, int64_t bytes, SumOrder order) {
   if (asked != Algorithm::automatic) return asked;
-  if (communicator.exchange()) return Algorithm::hierarchical;
+  if (communicator.options().processes) return Algorithm::hierarchical;
   if (order != SumOrder::left_to_right) return Algorithm::direct;
   return choose(communicator.size(), bytes, communicator.options().links, communicator.all_reach_all());
 }
@@ -61,62 +26,14 @@ Algorithm ring_or_direct(Algorithm asked, const Communicator& communicator, int6
 Status keep_input(OperationBuilder& builder, DataView output, ConstDataView input) {
   if (output.data == input.data) return {};
   RONDO_RETURN_IF_ERROR(builder.begin_barrier());
-  RONDO_RETURN_IF_ERROR(builder.copy(0, builder.callers()[0], {output.data, 0}, {input.data, 0},
-                                     input.bytes(), "copy own block"));
+  RONDO_RETURN_IF_ERROR(builder.copy(0, builder.caller(0), 0, output.data, 0, input, "copy own block"));
   return builder.end_barrier();
 }
 
-// A call that several processes make together. Nothing starts before all agree, and the processes' operations
-// stay in the same order.
-class SerializedCall {
- public:
-  explicit SerializedCall(Communicator& communicator) : exchange_(communicator.exchange()) {
-    if (exchange_) lock_ = std::unique_lock(exchange_->group().call_mutex());
-  }
-
-  // `checked`: the result of this process's own argument checks. `vectors`: those of its rank 0.
-  Status agree(const char* operation, const Status& checked, std::span<const DataView> vectors,
-               Reduction reduction) {
-    if (!exchange_) return checked;
-    if (exchange_->group().repeats()) {  // the recorded call was agreed on
-      if (checked.ok()) exchange_->begin_operation();
-      return checked;
-    }
-    Call call;
-    call.communicator = exchange_->communicator();
-    call.vectors = static_cast<int64_t>(vectors.size());
-    call.reduction = reduction;
-    if (!vectors.empty()) call.dtype = vectors[0].dtype;
-    for (const DataView& vector : vectors) {
-      call.size += vector.size;
-      for (const auto part : {static_cast<uint64_t>(vector.size), static_cast<uint64_t>(vector.dtype)})
-        call.shape = (call.shape ^ part) * 1099511628211u;
-    }
-    RONDO_RETURN_IF_ERROR(rondo::agree(exchange_->group(), operation, call, checked));
-    exchange_->begin_operation();
-    return {};
-  }
-
- private:
-  Exchange* exchange_;
-  std::unique_lock<std::mutex> lock_;
-};
-
-// The inputs of an in-place call.
-class SameInputs {
- public:
-  explicit SameInputs(RankOutputs data) : size_(std::min<size_t>(data.size(), kMaxRanks)) {
-    std::copy_n(data.begin(), size_, inputs_.begin());
-  }
-  operator RankInputs() const { return {inputs_.data(), size_}; }
-
- private:
-  std::array<ConstDataView, kMaxRanks> inputs_;
-  size_t size_;
-};
+PerRank<ConstDataView> as_inputs(RankOutputs data) { return {data.begin(), data.end()}; }
 
 template <class View>
-View first_of(std::span<const View> views) {
+View first_of(RankSpan<const View> views) {
   return views.empty() ? View{} : views[0];
 }
 
@@ -136,11 +53,11 @@ Status check_all_reduce(const char* operation, RankOutputs outputs, RankInputs i
 }
 
 Status enqueue_all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs,
-                          const ReduceOptions& options) {
+                          const ReduceOptions& options, const Communicator& communicator) {
   const DataView first = outputs[0];
   if (first.size == 0) return {};
-  if (builder.communicator().total_size() == 1) return keep_input(builder, first, inputs[0]);
-  switch (chosen(options.algorithm, builder.communicator(), first.bytes(), options.order)) {
+  if (communicator.total_size() == 1) return keep_input(builder, first, inputs[0]);
+  switch (chosen(options.algorithm, communicator, first.bytes(), options.order)) {
     case Algorithm::direct:
       return direct::all_reduce(builder, outputs, inputs, options);
     case Algorithm::root:
@@ -169,83 +86,11 @@ Status check_coalesced(const char* operation, std::span<const std::vector<DataVi
   for (size_t k = 0; k < data[0].size(); ++k) {
     for (size_t rank = 0; rank < data.size(); ++rank) of_all[rank] = data[rank][k];
     const Status status =
-        check_all_reduce(operation, of_all, SameInputs(of_all), options, communicator, streams);
+        check_all_reduce(operation, of_all, as_inputs(of_all), options, communicator, streams);
     if (!status.ok()) return Status(status.code(), concat(status.message(), ", in vector ", k));
   }
   return check_apart(operation, data);
 }
-
-// all_reduce_coalesced(), bucket by bucket.
-class CoalescedReduce {
- public:
-  CoalescedReduce(OperationBuilder& builder, std::span<const std::vector<DataView>> data,
-                  const ReduceOptions& options)
-      : builder_(builder), communicator_(builder.communicator()), data_(data), options_(options) {}
-
-  Status run() {
-    RONDO_RETURN_IF_ERROR(builder_.fork());
-    builder_.use_own_streams();
-    const std::vector<DataView>& vectors = data_[0];
-    for (size_t first = 0; first < vectors.size();) {
-      const size_t last = end_of_bucket(first);
-      RONDO_RETURN_IF_ERROR(last - first == 1 ? reduce_alone(first) : reduce_bucket(first, last));
-      first = last;
-    }
-    builder_.use_callers_streams();
-    return builder_.join(OperationBuilder::Senders::prev);
-  }
-
- private:
-  // The end of a bucket that begins at `first`: as many vectors as have the same type and fit, at least one.
-  size_t end_of_bucket(size_t first) const {
-    const std::vector<DataView>& vectors = data_[0];
-    const int64_t room = communicator_.options().bucket_bytes;
-    const auto bytes_of = [&](size_t index) {  // each vector begins aligned, so its own size is sufficient
-      return packed_size(part(0, index, index + 1)) * size_of(vectors[index].dtype);
-    };
-    size_t last = first + 1;
-    for (int64_t bytes = bytes_of(first); last < vectors.size(); ++last) {
-      bytes += bytes_of(last);
-      if (vectors[last].dtype != vectors[first].dtype || bytes > room) break;
-    }
-    return last;
-  }
-
-  Status reduce_alone(size_t index) {
-    for (int rank = 0; rank < builder_.ranks(); ++rank)
-      views_[static_cast<size_t>(rank)] = part(rank, index, index + 1)[0];
-    return enqueue_all_reduce(builder_, views(), SameInputs(views()), options_);
-  }
-
-  Status reduce_bucket(size_t first, size_t last) {
-    const int64_t size = packed_size(part(0, first, last));
-    for (int rank = 0; rank < builder_.ranks(); ++rank) {
-      std::byte* bucket = communicator_.bucket(rank);
-      views_[static_cast<size_t>(rank)] = {bucket, size, data_[0][first].dtype};
-      RONDO_RETURN_IF_ERROR(builder_.on(rank, [&] {
-        return pack(builder_.operation(), bucket, part(rank, first, last), builder_.sums(rank));
-      }));
-    }
-    RONDO_RETURN_IF_ERROR(enqueue_all_reduce(builder_, views(), SameInputs(views()), options_));
-    for (int rank = 0; rank < builder_.ranks(); ++rank)
-      RONDO_RETURN_IF_ERROR(builder_.on(rank, [&] {
-        return unpack(builder_.operation(), part(rank, first, last), communicator_.bucket(rank),
-                      builder_.sums(rank));
-      }));
-    return {};
-  }
-
-  std::span<const DataView> part(int rank, size_t first, size_t last) const {
-    return std::span(data_[static_cast<size_t>(rank)]).subspan(first, last - first);
-  }
-  RankOutputs views() const { return {views_.data(), static_cast<size_t>(builder_.ranks())}; }
-
-  OperationBuilder& builder_;
-  Communicator& communicator_;
-  std::span<const std::vector<DataView>> data_;
-  const ReduceOptions& options_;
-  std::array<DataView, kMaxRanks> views_;
-};
 
 }  // namespace
 
@@ -255,15 +100,15 @@ Status all_reduce(RankOutputs outputs, RankInputs inputs, const ReduceOptions& o
   SerializedCall call(communicator);
   RONDO_RETURN_IF_ERROR(call.agree(kName,
                                    check_all_reduce(kName, outputs, inputs, options, communicator, streams),
-                                   outputs.first(std::min<size_t>(outputs.size(), 1)), options.reduction));
+                                   outputs.first(outputs.empty() ? 0 : 1), options.reduction));
   return enqueue(kName, communicator, streams, [&](OperationBuilder& builder) {
-    return enqueue_all_reduce(builder, outputs, inputs, options);
+    return enqueue_all_reduce(builder, outputs, inputs, options, communicator);
   });
 }
 
 Status all_reduce(RankOutputs data, const ReduceOptions& options, Communicator& communicator,
                   RankStreams streams) {
-  return all_reduce(data, SameInputs(data), options, communicator, streams);
+  return all_reduce(data, as_inputs(data), options, communicator, streams);
 }
 
 Status all_reduce_coalesced(std::span<const std::vector<DataView>> data, const ReduceOptions& options,
@@ -273,8 +118,11 @@ Status all_reduce_coalesced(std::span<const std::vector<DataView>> data, const R
   RONDO_RETURN_IF_ERROR(call.agree(kName, check_coalesced(kName, data, options, communicator, streams),
                                    data.empty() ? std::span<const DataView>() : data[0], options.reduction));
   if (data[0].empty()) return {};
-  return enqueue(kName, communicator, streams,
-                 [&](OperationBuilder& builder) { return CoalescedReduce(builder, data, options).run(); });
+  return enqueue(kName, communicator, streams, [&](OperationBuilder& builder) {
+    return reduce_in_buckets(builder, data, [&](OperationBuilder& inner, RankOutputs vectors) {
+      return enqueue_all_reduce(inner, vectors, as_inputs(vectors), options, communicator);
+    });
+  });
 }
 
 Status reduce_scatter(RankOutputs outputs, RankInputs inputs, const ReduceOptions& options,
@@ -398,8 +246,8 @@ Status reduce_on_device(DataView output, RankInputs inputs, Reduction reduction,
   ReduceArguments all;
   all.size = output.size;
   all.divisor = static_cast<int>(inputs.size());
-  for (const ConstDataView& input : inputs) all.in[all.inputs++] = input.data;
-  all.out[all.outputs++] = output.data;
+  for (const ConstDataView& input : inputs) all.read(input.data);
+  all.write(output.data);
   return reduce_vectors(kName, output.dtype, reduction, order, all, stream);
 }
 

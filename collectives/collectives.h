@@ -4,9 +4,9 @@
 //           r are in the memory of communicator.device(r).
 //           Between devices: memory of cudaMalloc, or memory of cudaMallocAsync or cuMemCreate whose owner
 //           permits the access (cudaMemPoolSetAccess, cuMemSetAccess).
-// Data      Vectors of any size, including 0. All ranks use the same dtype (dtype.h). Any alignment that the
-//           dtype allows is accepted. It is faster if all vectors are aligned to 16 bytes or have the same
-//           offset from a 16-byte boundary. An output must not overlap any other output or input, except in
+// Data      Vectors of any size, including 0. All ranks use the same dtype (dtype.h). Vectors may have any
+//           alignment that the dtype allows. Operations are faster if all vectors have the same offset from a
+//           16-byte boundary. An output must not overlap any other output or input, except in
 //           place as each operation documents. Inputs are not modified unless they are also outputs.
 // Streams   streams[r] is a stream of rank r's device. Ranks that share a device may share a stream. The
 //           operation starts after the earlier work of all streams. Work enqueued on streams[r] afterwards
@@ -41,10 +41,8 @@
 // of a result.
 #pragma once
 
-#include <rondo/collectives/algorithm.h>
 #include <rondo/collectives/communicator.h>
-#include <rondo/collectives/data_view.h>
-#include <rondo/collectives/reduction.h>
+#include <rondo/collectives/types.h>
 #include <rondo/kernels/core/status.h>
 
 #include <span>
@@ -52,33 +50,24 @@
 
 namespace rondo {
 
-using RankOutputs = std::span<const DataView>;
-using RankInputs = std::span<const ConstDataView>;
-using RankStreams = std::span<const cudaStream_t>;
-
-struct ReduceOptions {
-  Reduction reduction = Reduction::sum;
-  Algorithm algorithm = Algorithm::automatic;
-  SumOrder order = SumOrder::left_to_right;  // balanced_tree: only for the algorithms direct and root
-};
-
 // outputs[r][i] = inputs[0][i] (+) inputs[1][i] (+) ... (+) inputs[n-1][i]   for every rank r
 //
 // All vectors have the same size. In place: inputs[r] is outputs[r].
-// Order     direct, root: from rank 0 to rank n-1, for every element.
-//           ring: the data is cut into n chunks (chunk_of() in ring_schedule.h). Chunk c is
-//             x[c] (+) x[c+1] (+) ... (+) x[n-1] (+) x[0] (+) ... (+) x[c-1],
-//           where x[p] is the input of the rank at position p of the ring.
-//           hierarchical: each group of m ranks adds in the order of a ring of m ranks. The unrounded partial
-//           sums of the groups are added from group 0 to the last. With groups of one rank the order is that
-//           of direct, with a single group that of ring. Across processes the order is the same; each process
-//           is a group.
-// Traffic   For vectors of S bytes:
-//           ring, direct: each rank sends and receives 2 (n-1)/n S bytes. The ring transfers partial sums of
-//           16-bit floats as fp32, which doubles the bytes of its first half except the first of its steps.
-//           root: rank 0 receives (n-1) S bytes and sends as many.
-//           hierarchical, g groups: each rank transfers 2 (m-1)/m S inside its group and 2 (g-1)/g S/m
-//           between groups. Partial sums of 16-bit floats are fp32, unless m = 1.
+// Order     direct, root: rank 0's input (+) rank 1's (+) ... (+) rank n-1's, for every element.
+//           ring: the vector is cut into n chunks (chunk_of() in ring_schedule.h). x[p] is the input of the
+//           rank at position p of the ring. Chunk c is
+//             x[c] (+) x[c+1] (+) ... (+) x[n-1] (+) x[0] (+) ... (+) x[c-1].
+//           hierarchical: first each group of m ranks adds its inputs, in the order of a ring of m ranks. The
+//           result is the group's partial sum, which is not rounded. Then the partial sums are added: group
+//           0's (+) group 1's (+) ... (+) the last group's. Groups of one rank have the order of direct, a
+//           single group has the order of ring. Across processes, each process is a group.
+// Traffic   Bytes that a rank sends, for vectors of S bytes. It receives as many.
+//           ring, direct: 2 (n-1)/n S.
+//           root: (n-1) S by rank 0, S by each other rank.
+//           hierarchical: 2 (m-1)/m S inside the group, and 2 (g-1)/g S/m to the other groups, of g groups.
+//           ring and hierarchical send partial sums of 16-bit floats as fp32, which is twice as many bytes. A
+//           ring of n ranks sends inputs in step 0, partial sums in steps 1 to n-2, and finished sums in the
+//           other n-1 steps. Groups of one rank send no partial sums, only inputs and finished sums.
 [[nodiscard]] Status all_reduce(RankOutputs outputs, RankInputs inputs, const ReduceOptions& options,
                                 Communicator& communicator, RankStreams streams);
 [[nodiscard]] Status all_reduce(RankOutputs data, const ReduceOptions& options, Communicator& communicator,

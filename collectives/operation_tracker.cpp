@@ -6,7 +6,7 @@ namespace rondo {
 
 namespace {
 
-OperationTracker::Operation events_on(const std::vector<int>& devices) {
+OperationTracker::Operation events_on(std::span<const int> devices) {
   OperationTracker::Operation made;
   for (const int device : devices) {
     const DeviceScope scope(device);
@@ -30,7 +30,7 @@ bool is_complete(cudaEvent_t event) {
   return over;
 }
 
-OperationTracker::OperationTracker(const std::vector<int>& devices)
+OperationTracker::OperationTracker(std::span<const int> devices)
     : overflow_(events_on(devices)), captured_(events_on(devices)) {
   for (size_t i = 0; i < kTracked; ++i) tracked_.push_back(events_on(devices));
 }

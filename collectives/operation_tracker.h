@@ -7,9 +7,11 @@
 // share one more set, which describes only the last of them.
 #pragma once
 
+#include <rondo/kernels/core/indexed.h>
 #include <rondo/kernels/runtime/buffer.h>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace rondo {
@@ -25,7 +27,7 @@ class OperationTracker {
       Event finished;  // the rank has completed its computation
       Event copied;    // the rank has completed its sends
     };
-    std::vector<RankEvents> ranks;
+    PerRank<RankEvents> ranks;
     const char* name = nullptr;
     int64_t number = -1;  // counts all enqueued operations from 0; -1: the set is unused
     // The operation's steps of one ring. Equal if it has none or consists of several rings.
@@ -33,9 +35,8 @@ class OperationTracker {
     bool follows_unknown = false;  // the previous operation has no events of its own
   };
 
-  OperationTracker() = default;  // for no ranks
   // Rank r is on devices[r]. Throws rondo::Error.
-  explicit OperationTracker(const std::vector<int>& devices);
+  explicit OperationTracker(std::span<const int> devices);
 
   // The events for the next operation. A captured operation is not counted: it runs when a graph is launched.
   Operation& begin(const char* name, bool captured);

@@ -62,8 +62,8 @@ __global__ void __launch_bounds__(kTrialThreads)
   atomicAdd(count, right);
 }
 
-// A device of a trial: a stream, and memory for the pattern, for what arrives from the other device, and for
-// the count of what arrived right.
+// One device of a trial. Its memory has three parts: the pattern that it sends, the data that it receives,
+// and the number of packs that were right.
 class Side {
  public:
   explicit Side(const TrialMemory& memory)
@@ -164,7 +164,7 @@ bool accepted(cudaError_t error, int device, int peer) {
 
 using Direction = std::pair<int, int>;  // a device, and the peer whose memory it reaches
 
-// What this process has found and changed. The lock is held during a trial.
+// The trials of this process, and the access that it has enabled. The lock is held during a trial.
 struct Trials {
   std::mutex mutex;
   std::map<std::pair<int, int>, bool> passed;  // by the two devices, the smaller number first

@@ -17,16 +17,16 @@ enum class PeerAccess {
 const char* name_of(PeerAccess access);
 
 // Enables access between two devices in both directions and verifies it by a trial. Some machines report
-// access and then lose or corrupt data without an error, usually because of an IOMMU between the devices;
-// some only in one direction, or only in copies of many kilobytes. So the trial moves megabytes in each
+// access and then lose or corrupt data without an error, usually because of an IOMMU between the devices.
+// This may affect one direction only, or only copies of many kilobytes. So the trial moves megabytes in each
 // direction by all ways that the algorithms use: cudaMemcpyPeerAsync and cudaMemcpyAsync on streams of either
 // device, and loads and stores of 16 bytes in kernels. Each time a kernel on the receiving device compares
 // all bytes.
 //
 // If anything fails in either direction, access that connect() has enabled is disabled in both, so that
 // copies are staged through the host. Access that the caller's program has enabled stays. The process keeps
-// the result of a trial: a pair of devices is tried once. Each call enables access again, which
-// cudaDeviceReset() disables.
+// the result of a trial, so a pair of devices is tried once. Each call enables access again, because
+// cudaDeviceReset() disables it.
 //
 // Throws rondo::Error if a device has failed, or if its memory for the trial cannot be allocated; and a
 // bad_argument Error if the trial fails and the caller's program has enabled access, which copies would use.

@@ -1,6 +1,7 @@
 #include <rondo/collectives/across_hosts/agreement.h>
 #include <rondo/collectives/across_hosts/gather.h>
 #include <rondo/kernels/core/counted.h>
+#include <rondo/kernels/core/indexed.h>
 #include <rondo/kernels/runtime/buffer.h>
 
 #include <cstring>
@@ -26,27 +27,26 @@ Status agree(ProcessGroup& group, const char* operation, Call call, const Status
   const RelaxedCaptureScope relaxed;  // a CUDA-aware MPI may call CUDA
   std::strncpy(call.operation, operation, sizeof call.operation - 1);
   call.refused = !checked.ok();
-  std::vector<Call> all;
+  PerRank<Call> all;
   const Status met = gather(group, call, all, concat("the call of ", operation), "a collective call");
   if (!checked.ok()) return checked;
   RONDO_RETURN_IF_ERROR(met);
   for (int process = 0; process < group.size(); ++process)
-    if (all[static_cast<size_t>(process)].refused)
+    if (all[process].refused)
       return bad_argument(operation, ": ", group.name(process),
                           " refused its call, so that nothing was done");
   for (int process = 1; process < group.size(); ++process)
-    if (!same(all[static_cast<size_t>(process)], all[0]))
-      return bad_argument(operation, ": ", group.name(process), " calls ",
-                          described(all[static_cast<size_t>(process)]), " and ", group.name(0), " calls ",
-                          described(all[0]), ", must be the same in all processes");
+    if (!same(all[process], all[0]))
+      return bad_argument(operation, ": ", group.name(process), " calls ", described(all[process]), " and ",
+                          group.name(0), " calls ", described(all[0]), ", must be the same in all processes");
   return {};
 }
 
 Status agree(ProcessGroup& group, Layout layout) {
-  std::vector<Layout> all;
+  PerRank<Layout> all;
   RONDO_RETURN_IF_ERROR(gather(group, layout, all, "the making of a communicator"));
   for (int process = 1; process < group.size(); ++process) {
-    const Layout &theirs = all[static_cast<size_t>(process)], &first = all[0];
+    const Layout &theirs = all[process], &first = all[0];
     const auto differ = [&](const char* one, const char* where, int64_t a, int64_t b) {
       return bad_argument("communicator: ", group.name(process), " has ", counted(a, one), where, " and ",
                           group.name(0), " has ", b, ", must be the same in all processes");

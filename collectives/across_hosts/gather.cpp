@@ -1,5 +1,6 @@
 #include <rondo/collectives/across_hosts/gather.h>
 #include <rondo/kernels/core/counted.h>
+#include <rondo/kernels/core/indexed.h>
 
 #include <cstring>
 
@@ -41,22 +42,21 @@ Status gather_bytes(ProcessGroup& group, const void* mine, int64_t bytes, void* 
   std::strncpy(header.kind, kind.c_str(), sizeof header.kind - 1);
   header.bytes = bytes;
   const bool fits = bytes <= static_cast<int64_t>(sizeof header.value);
-  if (fits) std::memcpy(header.value, mine, static_cast<size_t>(bytes));
-  std::vector<Header> headers(static_cast<size_t>(group.size()), header);
+  if (fits) std::memcpy(header.value, mine, bytes);
+  PerRank<Header> headers(group.size(), header);
   RONDO_RETURN_IF_ERROR(exchange_with_all(group, &header, sizeof header, headers.data(), what));
   for (int process = 1; process < group.size(); ++process) {
-    const Header& theirs = headers[static_cast<size_t>(process)];
+    const Header& theirs = headers[process];
     if (std::strcmp(theirs.kind, headers[0].kind) != 0 || theirs.bytes != headers[0].bytes)
       return bad_argument(group.name(process), " is at ", described(theirs), " and ", group.name(0), " at ",
                           described(headers[0]), ", must be at the same");
   }
   if (!fits) {
-    std::memcpy(static_cast<char*>(all) + group.index() * bytes, mine, static_cast<size_t>(bytes));
+    std::memcpy(static_cast<char*>(all) + group.index() * bytes, mine, bytes);
     return exchange_with_all(group, mine, bytes, all, what);
   }
   for (int process = 0; process < group.size(); ++process)
-    std::memcpy(static_cast<char*>(all) + process * bytes, headers[static_cast<size_t>(process)].value,
-                static_cast<size_t>(bytes));
+    std::memcpy(static_cast<char*>(all) + process * bytes, headers[process].value, bytes);
   return {};
 }
 

@@ -24,7 +24,7 @@ template <class T>
 Status gather(ProcessGroup& group, const T& mine, std::vector<T>& all, const std::string& what,
               const std::string& kind = "") {
   static_assert(std::is_trivially_copyable_v<T>);
-  all.assign(static_cast<size_t>(group.size()), mine);
+  all.assign(group.size(), mine);
   return gather_bytes(group, &mine, sizeof(T), all.data(), what, kind.empty() ? what : kind);
 }
 

@@ -1,5 +1,6 @@
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/collectives/across_hosts/wait_tracker.h>
+#include <rondo/kernels/core/indexed.h>
 
 #include <mpi.h>
 #include <unistd.h>
@@ -50,7 +51,7 @@ class MpiProcessGroup final : public ProcessGroup {
     Place own;
     gethostname(own.host.data(), own.host.size() - 1);
     own.pid = getpid();
-    places_.resize(static_cast<size_t>(size_));
+    places_.resize(size_);
     throw_if_error(
         from_mpi(MPI_Allgather(&own, sizeof own, MPI_BYTE, places_.data(), sizeof own, MPI_BYTE, world_),
                  "MPI_Allgather"));
@@ -65,11 +66,11 @@ class MpiProcessGroup final : public ProcessGroup {
   int size() const override { return size_; }
   int index() const override { return index_; }
   std::string name(int process) const override {
-    const Place& place = places_[static_cast<size_t>(process)];
+    const Place& place = places_[process];
     return concat("process ", process, " (pid ", place.pid, " on host ", place.host.data(), ")");
   }
 
-  std::string host(int process) const override { return places_[static_cast<size_t>(process)].host.data(); }
+  std::string host(int process) const override { return places_[process].host.data(); }
 
   Status exchange(std::span<const Message> sends, std::span<const Message> receives, int tag,
                   const std::string& what) override {
@@ -89,7 +90,7 @@ class MpiProcessGroup final : public ProcessGroup {
       int finished = 0;
       RONDO_RETURN_IF_ERROR(test(open, finished, what));
       if (finished > 0) {
-        left -= static_cast<size_t>(finished);
+        left -= finished;
         waiting.on_progress();
         continue;
       }
@@ -140,11 +141,11 @@ class MpiProcessGroup final : public ProcessGroup {
     }
 
     MpiProcessGroup& group;
-    std::vector<Message> messages;  // the receives, then the sends
+    Indexed<std::vector<Message>> messages;  // the receives, then the sends
     size_t receives;
     std::vector<MPI_Request> requests;
-    std::vector<int> indices;
-    std::vector<MPI_Status> statuses;
+    Indexed<std::vector<int>> indices;
+    Indexed<std::vector<MPI_Status>> statuses;
   };
 
   // `finished`: the number of messages that completed since the previous call.
@@ -154,10 +155,9 @@ class MpiProcessGroup final : public ProcessGroup {
                                    open.indices.data(), open.statuses.data());
     if (error == MPI_SUCCESS) return {};
     for (int i = 0; error == MPI_ERR_IN_STATUS && i < finished; ++i) {
-      const auto at = static_cast<size_t>(i);
-      const int why = open.statuses[at].MPI_ERROR;
+      const int why = open.statuses[i].MPI_ERROR;
       if (why == MPI_SUCCESS || why == MPI_ERR_PENDING) continue;
-      const Message& message = open.messages[static_cast<size_t>(open.indices[at])];
+      const Message& message = open.messages[open.indices[i]];
       return fail(from_mpi(why, concat(what, ", with ", name(message.process))));
     }
     return fail(from_mpi(error, what));
@@ -211,7 +211,7 @@ class MpiProcessGroup final : public ProcessGroup {
   bool finalise_ = false;
   MPI_Comm world_ = MPI_COMM_NULL;
   int size_ = 0, index_ = 0;
-  std::vector<Place> places_;
+  PerRank<Place> places_;
   std::mutex mpi_;  // held for every MPI call: only MPI_THREAD_SERIALIZED is guaranteed
   mutable std::mutex failure_mutex_;
   Status failure_;

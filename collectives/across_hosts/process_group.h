@@ -42,7 +42,7 @@ class ProcessGroup {
   // Sends and receives all messages; blocks until they are done. Messages between two processes with the same
   // tag arrive in order. Several threads may call exchange() with different tags (0 <= tag < kTags). Returns
   // timed_out if nothing arrived for the group's timeout; the message names the missing processes. `what`:
-  // the purpose, for error messages. An implementation may call CUDA: no host function calls exchange().
+  // the purpose, for error messages. Not for host functions: an implementation may call CUDA.
   virtual Status exchange(std::span<const Message> sends, std::span<const Message> receives, int tag,
                           const std::string& what) = 0;
 
@@ -86,9 +86,9 @@ class ProcessGroup {
   // Whether there is a Repetition. The caller holds call_mutex().
   bool repeats() const { return repeats_; }
 
-  // The end of the messages enqueued last, on any stream (exchange.cpp). The caller holds call_mutex().
+  // The messages that were enqueued last, on any stream (exchange.cpp). The caller holds call_mutex().
   struct LastMessages {
-    std::shared_ptr<Event> event;    // null: no messages yet
+    std::shared_ptr<Event> event;    // at their end; null: no messages yet
     unsigned long long capture = 0;  // id of the capture in which it was recorded
   };
   LastMessages& last_messages(bool captured) { return captured ? last_captured_ : last_; }

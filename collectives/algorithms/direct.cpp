@@ -13,31 +13,30 @@
 // Otherwise rank r copies the shards to its scratch memory, sums them there and copies the result to the
 // others, in the same order and with the same bits. The scratch memory is cut into n regions. Larger shards
 // take several rounds.
-#include <rondo/collectives/algorithms/direct.h>
+#include <rondo/collectives/algorithms/algorithms.h>
 #include <rondo/collectives/algorithms/staged_copy.h>
-#include <rondo/collectives/algorithms/ring_schedule.h>
 
 namespace rondo::direct {
 
 namespace {
 
-// The arguments of one rank's kernel: its shard of all inputs, and the outputs.
-struct Shard {
-  ReduceArguments arguments;
-
-  Shard(const OperationBuilder& builder, int64_t size) {
-    arguments.size = size;
-    arguments.divisor = builder.ranks();
+// Computes each shard by one kernel on its rank, from all inputs to all its outputs.
+Status sum_shards(OperationBuilder& builder, const std::vector<Shard>& shards, RankInputs inputs,
+                  const ReduceOptions& options) {
+  if (!builder.resources().all_reach_all()) return sum_by_copies(builder, shards, inputs, options);
+  RONDO_RETURN_IF_ERROR(builder.begin_barrier());
+  for (const Shard& shard : shards) {
+    const int rank = shard.rank;
+    ReduceArguments sum;
+    sum.size = shard.own().size;
+    sum.divisor = builder.ranks();
+    if (sum.size == 0) continue;
+    for (const ConstDataView& input : inputs) sum.read(input.part(shard.begin, sum.size).data);
+    for (const DataView& output : shard.outputs) sum.write(output.data);
+    RONDO_RETURN_IF_ERROR(builder.sum(rank, builder.caller(rank), shard.own().dtype, options.reduction,
+                                      options.order, sum, "sum shard ", rank));
   }
-  void read(ConstDataView from) { arguments.in[arguments.inputs++] = from.data; }
-  void write(DataView to) { arguments.out[arguments.outputs++] = to.data; }
-};
-
-Status sum_on_callers_stream(OperationBuilder& builder, int rank, DType dtype, const ReduceOptions& options,
-                             const Shard& shard) {
-  if (shard.arguments.size == 0) return {};
-  return builder.sum(rank, builder.callers()[static_cast<size_t>(rank)], dtype, options.reduction,
-                     options.order, shard.arguments, "sum shard ", rank);
+  return builder.end_barrier();
 }
 
 // block_of(r, s) is the block that rank r sends to rank s. Each rank begins with the rank after itself, so
@@ -55,8 +54,8 @@ Status send_to_all(OperationBuilder& builder, BlockOf block_of) {
       const int to = (rank + distance) % ranks;
       const auto [output, input] = block_of(rank, to);
       if (output.data == input.data || input.size == 0) continue;
-      RONDO_RETURN_IF_ERROR(builder.copy(rank, builder.copies(rank), {output.data, to}, {input.data, rank},
-                                         input.bytes(), "send to rank ", to));
+      RONDO_RETURN_IF_ERROR(
+          builder.copy(rank, builder.copies(rank), to, output.data, rank, input, "send to rank ", to));
     }
   return builder.join(OperationBuilder::Senders::all);
 }
@@ -70,89 +69,47 @@ struct BlockCopy {
 
 Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs,
                   const ReduceOptions& options) {
-  const int ranks = builder.ranks();
-  const DType dtype = outputs[0].dtype;
-  const auto shard_of = [&](int rank) {
-    return ring::chunk_of(outputs[0].size, ranks, rank, size_of(dtype));
-  };
-  if (!builder.communicator().all_reach_all()) {
-    RONDO_RETURN_IF_ERROR(builder.fork());
-    RONDO_RETURN_IF_ERROR(builder.join_sums());
-    for (int rank = 0; rank < ranks; ++rank)
-      RONDO_RETURN_IF_ERROR(
-          staged_reduce_and_broadcast(builder, rank, outputs, inputs, shard_of(rank), options));
-    RONDO_RETURN_IF_ERROR(builder.join_sums());
-    return builder.join(OperationBuilder::Senders::prev);
+  std::vector<Shard> shards;
+  for (int rank = 0; rank < builder.ranks(); ++rank) {
+    const ring::Chunk chunk =
+        ring::chunk_of(outputs[0].size, builder.ranks(), rank, size_of(outputs[0].dtype));
+    PerRank<DataView> parts(outputs.begin(), outputs.end());
+    for (DataView& part : parts) part = part.part(chunk.begin, chunk.size);
+    shards.push_back({rank, chunk.begin, std::move(parts)});
   }
-  RONDO_RETURN_IF_ERROR(builder.begin_barrier());
-  for (int rank = 0; rank < ranks; ++rank) {
-    const ring::Chunk chunk = shard_of(rank);
-    Shard shard(builder, chunk.size);
-    for (const ConstDataView& input : inputs) shard.read(input.part(chunk.begin, chunk.size));
-    for (const DataView& output : outputs) shard.write(output.part(chunk.begin, chunk.size));
-    RONDO_RETURN_IF_ERROR(sum_on_callers_stream(builder, rank, dtype, options, shard));
-  }
-  return builder.end_barrier();
+  return sum_shards(builder, shards, inputs, options);
 }
 
 Status reduce_scatter(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs,
                       const ReduceOptions& options) {
-  const int64_t block = outputs[0].size;
-  const bool reachable = builder.communicator().all_reach_all();
-  if (!reachable) RONDO_RETURN_IF_ERROR(builder.fork());
-  RONDO_RETURN_IF_ERROR(reachable ? builder.begin_barrier() : builder.join_sums());
-  for (int rank = 0; rank < builder.ranks(); ++rank) {
-    const DataView output = outputs[static_cast<size_t>(rank)];
-    if (!reachable) {
-      RONDO_RETURN_IF_ERROR(staged_reduce(builder, rank, output, inputs, rank * block, options));
-      continue;
-    }
-    Shard shard(builder, block);
-    for (const ConstDataView& input : inputs) shard.read(input.part(rank * block, block));
-    shard.write(output);
-    RONDO_RETURN_IF_ERROR(sum_on_callers_stream(builder, rank, output.dtype, options, shard));
-  }
-  if (reachable) return builder.end_barrier();
-  RONDO_RETURN_IF_ERROR(builder.join_sums());
-  return builder.join(OperationBuilder::Senders::prev);
+  std::vector<Shard> shards;
+  for (int rank = 0; rank < builder.ranks(); ++rank)
+    shards.push_back({rank, rank * outputs[rank].size, {outputs[rank]}});
+  return sum_shards(builder, shards, inputs, options);
 }
 
 Status reduce(OperationBuilder& builder, DataView output, RankInputs inputs, int root,
               const ReduceOptions& options) {
-  if (!builder.communicator().all_reach_all()) {
-    RONDO_RETURN_IF_ERROR(builder.fork());
-    RONDO_RETURN_IF_ERROR(builder.join_sums());
-    RONDO_RETURN_IF_ERROR(staged_reduce(builder, root, output, inputs, 0, options));
-    RONDO_RETURN_IF_ERROR(builder.join_sums());
-    return builder.join(OperationBuilder::Senders::prev);
-  }
-  RONDO_RETURN_IF_ERROR(builder.begin_barrier());
-  Shard all(builder, output.size);
-  for (const ConstDataView& input : inputs) all.read(input);
-  all.write(output);
-  RONDO_RETURN_IF_ERROR(sum_on_callers_stream(builder, root, output.dtype, options, all));
-  return builder.end_barrier();
+  return sum_shards(builder, {{root, 0, {output}}}, inputs, options);
 }
 
 Status all_gather(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs) {
   const int64_t block = inputs[0].size;
   return send_to_all(builder, [&](int from, int to) {
-    return BlockCopy{outputs[static_cast<size_t>(to)].part(from * block, block),
-                     inputs[static_cast<size_t>(from)]};
+    return BlockCopy{outputs[to].part(from * block, block), inputs[from]};
   });
 }
 
 Status all_to_all(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs) {
   const int64_t block = inputs[0].size / builder.ranks();
   return send_to_all(builder, [&](int from, int to) {
-    return BlockCopy{outputs[static_cast<size_t>(to)].part(from * block, block),
-                     inputs[static_cast<size_t>(from)].part(to * block, block)};
+    return BlockCopy{outputs[to].part(from * block, block), inputs[from].part(to * block, block)};
   });
 }
 
 Status broadcast(OperationBuilder& builder, RankOutputs outputs, ConstDataView input, int root) {
   return send_to_all(builder, [&](int from, int to) {
-    return from == root ? BlockCopy{outputs[static_cast<size_t>(to)], input} : BlockCopy{};
+    return from == root ? BlockCopy{outputs[to], input} : BlockCopy{};
   });
 }
 

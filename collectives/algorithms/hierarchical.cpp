@@ -13,12 +13,11 @@
 //
 // A group of one rank has nothing to scatter or gather: its input is its partial sum, in the data's type.
 //
-// If the groups are processes, step 2 uses messages (across_hosts/exchange.h). The order of the additions and
+// If the groups are processes, step 2 uses messages (across_processes.cpp). The order of the additions and
 // the bits are the same.
-#include <rondo/collectives/across_hosts/exchange.h>
-#include <rondo/collectives/algorithms/hierarchical.h>
+#include <rondo/collectives/algorithms/across_processes.h>
+#include <rondo/collectives/algorithms/algorithms.h>
 #include <rondo/collectives/algorithms/partial_sums.h>
-#include <rondo/collectives/algorithms/ring_steps.h>
 
 namespace rondo::hierarchical {
 
@@ -29,13 +28,12 @@ using ring::Ring;
 // Step 2 if all groups are in one process.
 class Groups {
  public:
-  Groups(OperationBuilder& builder, const Ring& ring, DType dtype, Reduction reduction)
+  Groups(OperationBuilder& builder, const Ring& ring)
       : builder_(builder),
-        communicator_(builder.communicator()),
+        resources_(builder.resources()),
         ring_(ring),
-        groups_(builder.ranks() / ring.ring_size()),
-        dtype_(dtype),
-        reduction_(reduction) {}
+        groups_(ring.groups()),
+        dtype_(ring.dtype()) {}
 
   // The space that copied slices need in an inbox slot beyond a segment: each may be longer by an alignment
   // unit.
@@ -44,43 +42,39 @@ class Groups {
   }
 
   // Computes the slice of the rank at position p, in one slot.
-  template <class LocationOf>
-  Status sum_slice(int p, int slot, LocationOf location_of) {
+  Status sum_slice(int p, int slot) {
     const int m = ring_.ring_size(), own_group = p / m;
-    const Ring::PartialSegment own = ring_.partial_segment(p, slot, location_of);
+    const Ring::PartialSegment own = ring_.partial_segment(p, slot);
     const ring::Chunk slice = ring::chunk_of(own.range.size, groups_, own_group, size_of(dtype_));
     if (slice.size == 0) return {};
-    PartialSums sums(dtype_, ring_.partial_type(), reduction_, slice.size, builder_.ranks());
+    PartialSums sums(dtype_, ring_.partial_type(), ring_.reduction(), slice.size, builder_.ranks());
     for (int group = 0; group < groups_; ++group) {
-      const Ring::PartialSegment other = ring_.partial_segment(group * m + p % m, slot, location_of);
+      const Ring::PartialSegment other = ring_.partial_segment(group * m + p % m, slot);
       const ConstDataView partial = other.partial_sum.part(slice.begin, slice.size);
-      if (group == own_group || communicator_.all_reach_all()) {
+      if (group == own_group || resources_.all_reach_all()) {
         sums.read(partial);
         continue;
       }
-      const ConstDataView region = {region_of(own, slot, group, slice.size), slice.size, partial.dtype};
-      RONDO_RETURN_IF_ERROR(builder_.copy(
-          own.rank, builder_.sums(own.rank), {const_cast<void*>(region.data), own.rank},
-          {partial.data, other.rank}, partial.bytes(), "copy chunk ", own.chunk, " from rank ", other.rank));
-      sums.read(region);
+      void* region = region_of(own, slot, group, slice.size);
+      RONDO_RETURN_IF_ERROR(builder_.copy(own.rank, builder_.sums(own.rank), own.rank, region, other.rank,
+                                          partial, "copy chunk ", own.chunk, " from rank ", other.rank));
+      sums.read({region, slice.size, partial.dtype});
     }
     const DataView output = own.output.part(slice.begin, slice.size);
     sums.write(output);
-    if (communicator_.all_reach_all())
+    if (resources_.all_reach_all())
       for (int group = 0; group < groups_; ++group)
         if (group != own_group)
-          sums.write(ring_.partial_segment(group * m + p % m, slot, location_of)
-                         .output.part(slice.begin, slice.size));
+          sums.write(ring_.partial_segment(group * m + p % m, slot).output.part(slice.begin, slice.size));
     RONDO_RETURN_IF_ERROR(sums.enqueue(builder_, own.rank, own.partial_sum.part(slice.begin, slice.size),
                                        "add the groups' chunk ", own.chunk));
-    if (communicator_.all_reach_all()) return {};
+    if (resources_.all_reach_all()) return {};
     for (int distance = 1; distance < groups_; ++distance) {
       const int group = (own_group + distance) % groups_;
-      const Ring::PartialSegment other = ring_.partial_segment(group * m + p % m, slot, location_of);
-      const DataView to = other.output.part(slice.begin, slice.size);
-      RONDO_RETURN_IF_ERROR(builder_.copy(own.rank, builder_.sums(own.rank), {to.data, other.rank},
-                                          {output.data, own.rank}, to.bytes(), "send chunk ", own.chunk,
-                                          " to rank ", other.rank));
+      const Ring::PartialSegment other = ring_.partial_segment(group * m + p % m, slot);
+      RONDO_RETURN_IF_ERROR(builder_.copy(own.rank, builder_.sums(own.rank), other.rank,
+                                          other.output.part(slice.begin, slice.size).data, own.rank, output,
+                                          "send chunk ", own.chunk, " to rank ", other.rank));
     }
     return {};
   }
@@ -91,49 +85,37 @@ class Groups {
   void* region_of(const Ring::PartialSegment& own, int slot, int group, int64_t slice) const {
     const int64_t unit = ring::kChunkAlignment / size_of(dtype_);
     const int64_t stride = (slice + unit - 1) / unit * unit * size_of(ring_.partial_type());
-    void* inbox = communicator_.inbox(own.rank, slot);
+    void* inbox = resources_.inbox(own.rank, slot);
     return static_cast<std::byte*>(Ring::aligned_in_slot(inbox, ring_.partial_type(), own.input)) +
            group * stride;
   }
 
   OperationBuilder& builder_;
-  Communicator& communicator_;
+  RankResources& resources_;
   const Ring& ring_;
   int groups_;
   DType dtype_;
-  Reduction reduction_;
 };
 
 }  // namespace
 
 Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, Reduction reduction) {
   const DType dtype = outputs[0].dtype;
-  const int64_t size = outputs[0].size, bytes = size_of(dtype);
-  Ring ring(builder, outputs, inputs, reduction, ring::RingLayout::per_group);
-  const int m = ring.ring_size(), groups = builder.ranks() / m;
-  const auto location_of = [&](int index) {
-    const ring::Chunk chunk = ring::chunk_of(size, m, index, bytes);
-    return Ring::ChunkLocation{chunk.begin, chunk.begin, chunk.size};
-  };
-  const int64_t chunk_size = ring::full_chunk_size(size, m, bytes);
+  const int m = builder.resources().options().group_size;
+  Ring ring(builder, outputs, inputs, reduction, ring::chunks_of(outputs[0].size, m, dtype),
+            ring::RingLayout::per_group);
   RONDO_RETURN_IF_ERROR(builder.fork());
-  if (Exchange* exchange = builder.communicator().exchange()) {
-    const auto segment_at = [&](int position, int slot) {
-      return ring.partial_segment(position, slot, location_of);
-    };
-    RONDO_RETURN_IF_ERROR(ring.run_in_groups(chunk_size, 0, location_of, [&] {
-      return exchange->reduce_across_processes(builder, segment_at, dtype, reduction);
-    }));
-  } else {
-    Groups sums(builder, ring, dtype, reduction);
+  if (Exchange* exchange = builder.resources().exchange()) {
     RONDO_RETURN_IF_ERROR(
-        ring.run_in_groups(chunk_size, Groups::reserved(groups, dtype), location_of, [&]() -> Status {
-          RONDO_RETURN_IF_ERROR(builder.join_sums());
-          for (int slot = 0; slot < ring::kSlots; ++slot)
-            for (int p = 0; p < builder.ranks(); ++p)
-              RONDO_RETURN_IF_ERROR(sums.sum_slice(p, slot, location_of));
-          return builder.join_sums();
-        }));
+        ring.run_in_groups(0, [&] { return reduce_across_processes(builder, *exchange, ring); }));
+  } else {
+    RONDO_RETURN_IF_ERROR(ring.run_in_groups(Groups::reserved(ring.groups(), dtype), [&]() -> Status {
+      RONDO_RETURN_IF_ERROR(builder.join_sums());
+      for (int slot = 0; slot < ring::kSlots; ++slot)
+        for (int p = 0; p < builder.ranks(); ++p)
+          RONDO_RETURN_IF_ERROR(Groups(builder, ring).sum_slice(p, slot));
+      return builder.join_sums();
+    }));
   }
   return builder.join(OperationBuilder::Senders::prev);
 }

@@ -1,8 +1,9 @@
 // PartialSums: adds the unfinished sums of several groups of ranks and finishes the result.
 #pragma once
 
-#include <rondo/collectives/data_view.h>
 #include <rondo/collectives/operation_builder.h>
+
+#include <algorithm>
 
 namespace rondo {
 
@@ -17,8 +18,8 @@ class PartialSums {
     finish_.divisor = add_.divisor = divisor;
   }
 
-  void read(ConstDataView partial) { add_.in[add_.inputs++] = partial.data; }
-  void write(DataView output) { finish_.out[finish_.outputs++] = output.data; }
+  void read(ConstDataView partial) { add_.read(partial.data); }
+  void write(DataView output) { finish_.write(output.data); }
 
   // Enqueues on the stream `sums` of `rank`. `scratch` has the partial type and may be one of the inputs. If
   // the data type is narrower than the partial type, the partial sums are added there before they are
@@ -33,7 +34,7 @@ class PartialSums {
     }
     // Only the last step divides an average; otherwise the reduction is the same for the partial type.
     const Reduction wide = reduction_ == Reduction::average ? Reduction::sum : reduction_;
-    add_.out[add_.outputs++] = scratch.data;
+    add_.write(scratch.data);
     finish_.partial_in = scratch.data;
     RONDO_RETURN_IF_ERROR(builder.sum(rank, stream, partial_, wide, SumOrder::left_to_right, add_, what...));
     return builder.sum(rank, stream, dtype_, reduction_, SumOrder::left_to_right, finish_, "finish");

@@ -9,9 +9,9 @@ namespace {
 // The scratch memory of a rank, cut into one region per rank. Region `rank` is unused: its input is local.
 class Regions {
  public:
-  Regions(Communicator& communicator, int rank, DType dtype)
-      : base_(communicator.inbox(rank, 0)),
-        bytes_((communicator.bucket(rank) - base_) / communicator.size() / ring::kChunkAlignment *
+  Regions(RankResources& resources, int rank, DType dtype)
+      : base_(resources.inbox(rank, 0)),
+        bytes_((resources.bucket(rank) - base_) / resources.size() / ring::kChunkAlignment *
                ring::kChunkAlignment),
         dtype_(dtype) {}
 
@@ -33,47 +33,46 @@ Status one_round(OperationBuilder& builder, int rank, DataView output, RankInput
   ReduceArguments sum;
   sum.size = output.size;
   sum.divisor = builder.ranks();
-  sum.out[sum.outputs++] = output.data;
-  const ConstDataView own = inputs[static_cast<size_t>(rank)].part(begin, output.size);
+  sum.write(output.data);
+  const ConstDataView own = inputs[rank].part(begin, output.size);
   for (int other = 0; other < builder.ranks(); ++other) {
-    const ConstDataView input = inputs[static_cast<size_t>(other)].part(begin, output.size);
-    if (other == rank) {
-      sum.in[sum.inputs++] = own.data;
-      continue;
-    }
     void* region = regions.of(other, own);
-    RONDO_RETURN_IF_ERROR(builder.copy(rank, builder.sums(rank), {region, rank}, {input.data, other},
-                                       input.bytes(), "copy from rank ", other));
-    sum.in[sum.inputs++] = region;
+    sum.read(other == rank ? own.data : region);
+    if (other == rank) continue;
+    RONDO_RETURN_IF_ERROR(builder.copy(rank, builder.sums(rank), rank, region, other,
+                                       inputs[other].part(begin, output.size), "copy from rank ", other));
   }
   return builder.sum(rank, builder.sums(rank), output.dtype, options.reduction, options.order, sum, "sum");
 }
 
-}  // namespace
-
-Status staged_reduce(OperationBuilder& builder, int rank, DataView output, RankInputs inputs, int64_t begin,
-                     const ReduceOptions& options) {
-  const Regions regions(builder.communicator(), rank, output.dtype);
-  for (int64_t done = 0; done < output.size; done += regions.elements()) {
-    const int64_t size = std::min(regions.elements(), output.size - done);
+Status sum_shard(OperationBuilder& builder, const Shard& shard, RankInputs inputs,
+                 const ReduceOptions& options) {
+  const DataView own = shard.own();
+  const int rank = shard.rank;
+  if (own.size == 0) return {};
+  const Regions regions(builder.resources(), rank, own.dtype);
+  for (int64_t done = 0; done < own.size; done += regions.elements()) {
+    const int64_t size = std::min(regions.elements(), own.size - done);
     RONDO_RETURN_IF_ERROR(
-        one_round(builder, rank, output.part(done, size), inputs, begin + done, regions, options));
+        one_round(builder, rank, own.part(done, size), inputs, shard.begin + done, regions, options));
+  }
+  for (int distance = 1; distance < shard.outputs.count(); ++distance) {
+    const int other = (rank + distance) % builder.ranks();
+    RONDO_RETURN_IF_ERROR(builder.copy(rank, builder.sums(rank), other, shard.outputs[other].data, rank, own,
+                                       "send to rank ", other));
   }
   return {};
 }
 
-Status staged_reduce_and_broadcast(OperationBuilder& builder, int rank, RankOutputs outputs,
-                                   RankInputs inputs, ring::Chunk part, const ReduceOptions& options) {
-  if (part.size == 0) return {};
-  const DataView own = outputs[static_cast<size_t>(rank)].part(part.begin, part.size);
-  RONDO_RETURN_IF_ERROR(staged_reduce(builder, rank, own, inputs, part.begin, options));
-  for (int distance = 1; distance < builder.ranks(); ++distance) {
-    const int other = (rank + distance) % builder.ranks();
-    const DataView to = outputs[static_cast<size_t>(other)].part(part.begin, part.size);
-    RONDO_RETURN_IF_ERROR(builder.copy(rank, builder.sums(rank), {to.data, other}, {own.data, rank},
-                                       own.bytes(), "send to rank ", other));
-  }
-  return {};
+}  // namespace
+
+Status sum_by_copies(OperationBuilder& builder, const std::vector<Shard>& shards, RankInputs inputs,
+                     const ReduceOptions& options) {
+  RONDO_RETURN_IF_ERROR(builder.fork());
+  RONDO_RETURN_IF_ERROR(builder.join_sums());
+  for (const Shard& shard : shards) RONDO_RETURN_IF_ERROR(sum_shard(builder, shard, inputs, options));
+  RONDO_RETURN_IF_ERROR(builder.join_sums());
+  return builder.join(OperationBuilder::Senders::prev);
 }
 
 }  // namespace rondo

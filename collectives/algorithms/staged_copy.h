@@ -1,19 +1,27 @@
 // Sums of vectors in other ranks' memory, by copies: for the root algorithm and for ranks without peer
-// access. All work is on the rank's own stream `sums`. The caller adds a barrier (join_sums()) before and
-// after.
+// access.
 #pragma once
 
-#include <rondo/collectives/collectives.h>
 #include <rondo/collectives/operation_builder.h>
+#include <rondo/collectives/types.h>
+
+#include <vector>
 
 namespace rondo {
 
-// output = sum over all ranks of inputs[r] from element `begin` on, output.size elements, computed by `rank`.
-Status staged_reduce(OperationBuilder& builder, int rank, DataView output, RankInputs inputs, int64_t begin,
-                     const ReduceOptions& options);
+// A part of the result: the sum over all ranks of inputs[r], from element `begin` on.
+struct Shard {
+  int rank;  // computes it
+  int64_t begin;
+  PerRank<DataView> outputs;  // where it goes: to one vector of `rank`, or to one vector of each rank
 
-// The same for a part of every output: `rank` sums the part into its own output and copies it to all others.
-Status staged_reduce_and_broadcast(OperationBuilder& builder, int rank, RankOutputs outputs,
-                                   RankInputs inputs, ring::Chunk part, const ReduceOptions& options);
+  DataView own() const { return outputs[outputs.count() == 1 ? 0 : rank]; }
+};
+
+// A whole operation: computes all shards. In rounds, a rank copies parts of the inputs to its scratch memory
+// and sums them into its own output. Then it copies this to the other outputs. All work of a rank is on its
+// stream `sums`.
+Status sum_by_copies(OperationBuilder& builder, const std::vector<Shard>& shards, RankInputs inputs,
+                     const ReduceOptions& options);
 
 }  // namespace rondo

@@ -1,5 +1,5 @@
 #include <rondo/collectives/models/cost_model.h>
-#include <rondo/collectives/algorithms/ring_schedule.h>
+#include <rondo/collectives/ring_schedule.h>
 
 #include <algorithm>
 #include <cmath>

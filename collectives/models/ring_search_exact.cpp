@@ -24,7 +24,7 @@ class Lines {
         everyone_((uint32_t{1} << ranks_) - 1),
         end_(end),
         join_(join),
-        values_(static_cast<size_t>(everyone_ + 1) * ranks_, kImpossible) {
+        values_(int64_t{1} * ranks_ << ranks_, kImpossible) {
     for (uint32_t visited = everyone_; visited > 0; visited -= 1)
       if (visited & 1)
         for (int last = 0; last < ranks_; ++last)
@@ -45,7 +45,7 @@ class Lines {
   }
 
  private:
-  size_t index(uint32_t visited, int last) const { return static_cast<size_t>(visited) * ranks_ + last; }
+  int64_t index(uint32_t visited, int last) const { return int64_t{visited} * ranks_ + last; }
   int64_t& at(uint32_t visited, int last) { return values_[index(visited, last)]; }
   int64_t value(uint32_t visited, int last) const { return values_[index(visited, last)]; }
 
@@ -66,7 +66,7 @@ class Lines {
   uint32_t everyone_;
   int64_t end_;
   Join join_;
-  std::vector<int64_t> values_;
+  Indexed<std::vector<int64_t>> values_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace rondo::ring {
 
 namespace {
 
-using Order = std::vector<int>;
+using Order = PerRank<int>;
 
 constexpr int kStarts = 8;        // greedy rings to improve
 constexpr int kLongestMoved = 3;  // most ranks that or-opt moves together
@@ -46,16 +46,16 @@ bool leads_further(const Quality& a, const Quality& b) {
 
 Order greedy(const LinkTable& links, int start) {
   Order order = {start};
-  std::vector<bool> taken(static_cast<size_t>(links.ranks()), false);
-  taken[static_cast<size_t>(start)] = true;
-  while (static_cast<int>(order.size()) < links.ranks()) {
+  PerRank<bool> taken(links.ranks(), false);
+  taken[start] = true;
+  while (order.count() < links.ranks()) {
     int next = -1;
     for (int rank = 0; rank < links.ranks(); ++rank) {
-      const bool free = !taken[static_cast<size_t>(rank)];
-      if (free && (next < 0 || links.at(order.back(), rank) > links.at(order.back(), next))) next = rank;
+      if (!taken[rank] && (next < 0 || links.at(order.back(), rank) > links.at(order.back(), next)))
+        next = rank;
     }
     order.push_back(next);
-    taken[static_cast<size_t>(next)] = true;
+    taken[next] = true;
   }
   return order;
 }
@@ -64,10 +64,7 @@ Order greedy(const LinkTable& links, int start) {
 class Improvement {
  public:
   Improvement(const LinkTable& links, Order& order)
-      : links_(links),
-        order_(order),
-        n_(static_cast<int>(order.size())),
-        quality_(quality_of(links, order)) {}
+      : links_(links), order_(order), n_(order.count()), quality_(quality_of(links, order)) {}
 
   void run() {
     while (move_once()) {
@@ -108,7 +105,7 @@ class Improvement {
 
   // Whether the link between two positions is slower than all links in the ring.
   bool slower(int from, int to) const { return links_.at(at(from), at(to)) < quality_.slowest; }
-  int at(int place) const { return order_[static_cast<size_t>((place + n_) % n_)]; }
+  int at(int place) const { return order_[(place + n_) % n_]; }
 
   bool take_if_better() {
     const Quality quality = quality_of(links_, moved_);

@@ -1,13 +1,11 @@
 // reduce_vectors(): the computation of all reductions. Reduces several vectors to one, element by element.
 #pragma once
 
-#include <rondo/collectives/reduction.h>
+#include <rondo/collectives/types.h>
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/core/status.h>
 
 namespace rondo {
-
-inline constexpr int kMaxRanks = 64;
 
 // out[i] = finish(partial_in[i] (+) in[0][i] (+) in[1][i] (+) ...), for each of the outputs
 //
@@ -25,6 +23,9 @@ struct ReduceArguments {
   void* partial_out = nullptr;
   int64_t size = 0;
   int divisor = 1;  // for an average: the total number of inputs
+
+  void read(const void* input) { in[inputs++] = input; }
+  void write(void* output) { out[outputs++] = output; }
 };
 
 // Adds in the order of `in`, with partial_in first. balanced_tree does not support partial results.

@@ -1,6 +1,7 @@
 #include <rondo/nn/diagnostics/replica_check.h>
 
 #include <rondo/collectives/collectives.h>
+#include <rondo/collectives/ring_schedule.h>
 #include <rondo/kernels/reduce/count_differences.h>
 
 namespace rondo {

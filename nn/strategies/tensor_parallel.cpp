@@ -34,7 +34,7 @@
 
 #include <rondo/nn/strategies/tensor_parallel.h>
 
-#include <rondo/collectives/reduce/reduce_vectors.h>
+#include <rondo/collectives/types.h>
 #include <rondo/kernels/core/counted.h>
 
 #include <numeric>

@@ -1,6 +1,6 @@
 #include <rondo/nn/train/world.h>
 
-#include <rondo/collectives/reduce/reduce_vectors.h>
+#include <rondo/collectives/types.h>
 #include <rondo/kernels/core/counted.h>
 
 #include <algorithm>

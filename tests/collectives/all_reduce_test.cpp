@@ -35,7 +35,7 @@ TEST(AllReduceViews, ManyRanksWithTheSmallestSlots) {
     SCOPED_TRACE(concat(ranks, " ranks"));
     CommunicatorFixture fixture(place(ranks, Placement::spread),
                                 CommunicatorOptions{.slot_bytes = 64, .bucket_bytes = 256});
-    const Communicator::Rank& first = fixture.communicator.of(0);
+    const RankResources::Rank& first = fixture.communicator.resources().of(0);
     ASSERT_GE(first.scratch.bytes(), ranks * 2 * ring::kChunkAlignment + 256) << "rounds would never end";
     const auto inputs = exact_inputs(ranks, 70, 8);
     RankVectors one(fixture.devices, inputs, 1), two(fixture.devices, exact_inputs(ranks, 40, 9), 2),

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/collectives/collectives.h>
+#include <rondo/collectives/rank_resources.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/collectives/vectors.h>
 #include <rondo/tests/support/compare.h>
@@ -66,7 +67,7 @@ struct CommunicatorFixture {
   void poison_scratch() {
     for (int rank = 0; rank < communicator.size(); ++rank) {
       DeviceScope scope(communicator.device(rank));
-      communicator.of(rank).scratch.fill_bytes(0xFF);
+      communicator.resources().of(rank).scratch.fill_bytes(0xFF);
     }
   }
   void synchronize() const {

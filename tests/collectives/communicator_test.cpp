@@ -87,7 +87,7 @@ TEST(Communicator, KeepsItsOptions) {
   const std::vector<int> devices = place(5, Placement::pairs);
   Communicator communicator(devices, {.slot_bytes = 1000, .bucket_bytes = 100});
   ASSERT_EQ(communicator.size(), 5);
-  EXPECT_EQ(communicator.slot_bytes(), 1008);
+  EXPECT_EQ(communicator.options().slot_bytes, 1008);
   for (int rank = 0; rank < 5; ++rank)
     EXPECT_EQ(communicator.device(rank), devices[static_cast<size_t>(rank)]);
 }
@@ -95,11 +95,12 @@ TEST(Communicator, KeepsItsOptions) {
 TEST(Communicator, SlotsLieApartAlignedOnTheirRanksDevice) {
   const std::vector<int> devices = place(4, Placement::pairs);
   Communicator communicator(devices, {.slot_bytes = 80, .bucket_bytes = 32});
+  RankResources& resources = communicator.resources();
   std::set<const std::byte*> begins;
   for (int rank = 0; rank < 4; ++rank)
     for (const std::byte* begin :
-         {communicator.inbox(rank, 0), communicator.inbox(rank, 1), communicator.outbox(rank, 0),
-          communicator.outbox(rank, 1), communicator.bucket(rank)}) {
+         {resources.inbox(rank, 0), resources.inbox(rank, 1), resources.outbox(rank, 0),
+          resources.outbox(rank, 1), resources.bucket(rank)}) {
       EXPECT_EQ(reinterpret_cast<uintptr_t>(begin) % ring::kChunkAlignment, 0u);
       for (const std::byte* other : begins) EXPECT_GE(std::abs(begin - other), 80);
       begins.insert(begin);

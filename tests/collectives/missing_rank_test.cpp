@@ -125,6 +125,18 @@ TEST_F(MissingRank, EverythingIsRefusedAfterwards) {
   expect_aborted("barrier", barrier(c, streams));
 }
 
+// The rings of all_reduce_coalesced() record the same events, which therefore do not tell how far a rank is.
+TEST_F(MissingRank, ReportsNoStepsOfSeveralRings) {
+  std::vector<std::vector<DataView>> lists;
+  for (const DataView& view : old_vectors_->views) lists.push_back({view.part(0, 8), view.part(8, 4)});
+  StreamBlocker blocker(old_->handles[1]);
+  ASSERT_TRUE(
+      ok(all_reduce_coalesced(lists, {.algorithm = Algorithm::ring}, old_->communicator, old_->handles)));
+  EXPECT_TRUE(message_contains(wait_until_timeout(),
+                               "all_reduce_coalesced was not done after 500 ms: rank 1 has not arrived"));
+  EXPECT_FALSE(message_contains(old_->communicator.state(), "received"));
+}
+
 // Ranks whose streams become free one after another, in any order. CUDA may run host functions one at a time,
 // so all are in one stream.
 class StaggeredRanks {

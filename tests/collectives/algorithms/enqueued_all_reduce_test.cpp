@@ -127,12 +127,12 @@ TEST(EnqueuedOrder, ScratchOfManyRanksWithTheSmallestSlots) {
     SCOPED_TRACE(concat(ranks, " ranks"));
     CommunicatorFixture fixture(place(ranks, Placement::spread),
                                 CommunicatorOptions{.slot_bytes = 64, .bucket_bytes = 256});
-    Communicator& communicator = fixture.communicator;
+    RankResources& resources = fixture.communicator.resources();
     // A region needs two alignment units, one for the lead. With less, a round would copy nothing and the
     // loop would not end.
-    const int64_t scratch = communicator.bucket(0) - communicator.inbox(0, 0);
+    const int64_t scratch = resources.bucket(0) - resources.inbox(0, 0);
     ASSERT_GE(scratch, ranks * 2 * ring::kChunkAlignment);
-    ASSERT_EQ(communicator.of(0).scratch.bytes(), scratch + 256);
+    ASSERT_EQ(resources.of(0).scratch.bytes(), scratch + 256);
     expect_all_reduce(fixture, Algorithm::root, DType::float32, 31);
     if (ranks < 64) expect_all_reduce(fixture, Algorithm::direct, DType::float32, 17 * ranks);
     if (HasFailure()) return;
@@ -193,7 +193,7 @@ TEST(EnqueuedOrder, EveryRankSendsItsPart) {
           ok(all_reduce(run.output, {.algorithm = Algorithm::ring}, fixture.communicator, run.handles)));
       int64_t all = 0;
       for (int rank = 0; rank < ranks; ++rank) {
-        const int64_t bytes = model.bytes_copied_on(fixture.communicator.of(rank).copies);
+        const int64_t bytes = model.bytes_copied_on(fixture.communicator.resources().of(rank).copies);
         const double ideal = 2.0 * (ranks - 1) / ranks * static_cast<double>(size * 4);
         EXPECT_LE(std::abs(static_cast<double>(bytes) - ideal), 2 * (ranks - 1) * 16) << "rank " << rank;
         all += bytes;

@@ -2,7 +2,7 @@
 // numbers.
 #include <gtest/gtest.h>
 
-#include <rondo/collectives/algorithms/ring_schedule.h>
+#include <rondo/collectives/ring_schedule.h>
 
 #include <cmath>
 #include <vector>

@@ -2,8 +2,8 @@
 // at the sizes where the formulas cross.
 #include <gtest/gtest.h>
 
-#include <rondo/collectives/algorithms/ring_schedule.h>
 #include <rondo/collectives/models/cost_model.h>
+#include <rondo/collectives/ring_schedule.h>
 
 #include <cmath>
 #include <limits>

@@ -2,7 +2,7 @@
 // must not change.
 #include <gtest/gtest.h>
 
-#include <rondo/collectives/algorithms/ring_schedule.h>
+#include <rondo/collectives/ring_schedule.h>
 #include <rondo/nn/diagnostics/memory_estimate.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/io/checkpoint.h>

@@ -1,6 +1,6 @@
 // Compares the table and the picture of the ring with its schedule, cell by cell.
 #include <gtest/gtest.h>
-#include <rondo/collectives/algorithms/ring_schedule.h>
+#include <rondo/collectives/ring_schedule.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/rondo/support/xml.h>
 #include <rondo/tools/rondo/schedule/schedule.h>

@@ -1,4 +1,4 @@
-#include <rondo/collectives/reduce/reduce_vectors.h>
+#include <rondo/collectives/types.h>
 #include <rondo/kernels/core/counted.h>
 #include <rondo/tools/rondo/collective/collective.h>
 #include <rondo/tools/rondo/support/byte_count.h>

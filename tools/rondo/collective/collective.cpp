@@ -213,7 +213,7 @@ void run_here(const CollectiveArguments& arguments, const Files& files, std::ost
   if (stored.table) options.links = constants_of(*stored.table, report.devices, report.ring_order);
   options.group_size = arguments.group;
   LocalEngine engine(report.devices, options);
-  report.measured.slot_bytes = engine.communicator().slot_bytes();
+  report.measured.slot_bytes = engine.communicator().options().slot_bytes;
   run(arguments, engine, report, files, out);
 }
 
@@ -225,7 +225,7 @@ void run_across(const CollectiveArguments& arguments, const Files& files, std::o
   check_memory(arguments, devices);
   CollectiveReport report = report_across(processes, arguments, devices);
   ProcessEngine engine(processes, devices);
-  report.measured.slot_bytes = engine.communicator().slot_bytes();
+  report.measured.slot_bytes = engine.communicator().options().slot_bytes;
   run(arguments, engine, report, files, out);
 }
 

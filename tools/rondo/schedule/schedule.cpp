@@ -1,4 +1,4 @@
-#include <rondo/collectives/algorithms/ring_schedule.h>
+#include <rondo/collectives/ring_schedule.h>
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/text.h>

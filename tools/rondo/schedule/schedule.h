@@ -1,5 +1,5 @@
 // `rondo schedule`: which rank sends which chunk at which step of the ring, as a table or a picture. Computed
-// from collectives/algorithms/ring_schedule.h.
+// from collectives/ring_schedule.h.
 #pragma once
 
 #include <rondo/tools/rondo/schedule/arguments.h>

@@ -2,8 +2,8 @@
 // has a picture; tests/collectives/algorithms/ring_schedule_test.cpp checks 1 to 64 ranks without a device.
 //
 // n ranks form a ring. Ranks are numbered here by their position in it: position p sends to the next one, p +
-// 1, and receives from the previous one. Ring::rank_at(p) is the rank at a position. The data is cut into n
-// chunks. In 2(n-1) steps every rank sends one chunk per step:
+// 1, and receives from the previous one. RankResources::rank_at(p) is the rank at position p. The data is cut
+// into n chunks. In 2(n-1) steps every rank sends one chunk per step:
 //
 //   step    0 ..  n-2   reduce-scatter: the receiver adds the chunk to its own. Chunk c starts at position c.
 //                       At position c - 1, its owner, it contains every rank's share.
