@@ -308,6 +308,40 @@ TEST_F(HostGraph, TheModeDecidesWhichThreadsMayCallUnsafeFunctions) {
   CUDA_OK(cudaFree(p));
 }
 
+// The mode of the capture and that of the calling thread, in the thread that captures and in another one.
+TEST_F(HostGraph, BothModesDecideWhoMayCallUnsafeFunctions) {
+  constexpr cudaStreamCaptureMode kModes[] = {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal,
+                                              cudaStreamCaptureModeRelaxed};
+  for (const cudaStreamCaptureMode of_capture : kModes)
+    for (const cudaStreamCaptureMode of_thread : kModes)
+      for (const bool elsewhere : {false, true}) {
+        SCOPED_TRACE(testing::Message() << of_capture << ", " << of_thread << ", " << elsewhere);
+        const bool forbidden =
+            elsewhere
+                ? of_capture == cudaStreamCaptureModeGlobal && of_thread == cudaStreamCaptureModeGlobal
+                : of_capture != cudaStreamCaptureModeRelaxed && of_thread != cudaStreamCaptureModeRelaxed;
+        void* p = nullptr;
+        const auto call = [&] {
+          auto mode = of_thread;
+          CUDA_OK(cudaThreadExchangeStreamCaptureMode(&mode));
+          EXPECT_EQ(cudaMalloc(&p, 4), forbidden ? cudaErrorStreamCaptureUnsupported : cudaSuccess);
+          CUDA_OK(cudaThreadExchangeStreamCaptureMode(&mode));
+        };
+        begin(of_capture);
+        if (elsewhere)
+          std::thread(call).join();
+        else
+          call();
+        if (forbidden) {
+          static_cast<void>(cudaGetLastError());
+          end_invalidated();
+        } else {
+          CUDA_OK(cudaGraphExecDestroy(end()));
+        }
+        CUDA_OK(cudaFree(p));
+      }
+}
+
 TEST_F(HostGraph, OnlyTheThreadThatBeganMayEnd) {
   begin();
   std::thread([this] {
