@@ -153,6 +153,19 @@ TEST(AllReduceCoalesced, NoVectorsAreFine) {
   fixture.synchronize();
 }
 
+// Vectors may be the parts of one memory, in any order.
+TEST(AllReduceCoalesced, VectorsMayTouch) {
+  CommunicatorFixture fixture(place(2, Placement::spread));
+  Members members(fixture);
+  members.add(DType::float32, Reduction::sum, 100);
+  std::vector<std::vector<DataView>> lists;
+  for (const std::vector<DataView>& list : members.lists())
+    lists.push_back({list[0].part(60, 40), list[0].part(0, 17), list[0].part(17, 43)});
+  ASSERT_TRUE(ok(all_reduce_coalesced(lists, {}, fixture.communicator, fixture.handles)));
+  fixture.synchronize();
+  members.expect_reduced();
+}
+
 TEST(AllReduceCoalesced, AnEmptyVectorOverlapsNothing) {
   CommunicatorFixture fixture(place(2, Placement::spread));
   Members members(fixture);

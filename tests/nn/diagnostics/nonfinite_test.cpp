@@ -174,6 +174,19 @@ TEST(FirstNonfinite, FindsParametersStatesAndInputs) {
   EXPECT_FALSE(search_forward(fixture).has_value());
 }
 
+TEST(FirstNonfinite, NamesRowAndColumnOfImagesThatAreNotSquare) {
+  for (const Shape& input : {Shape{3, 8, 2}, Shape{8, 3, 2}}) {
+    SCOPED_TRACE(concat(input.height, " x ", input.width));
+    ModelFixture fixture(Sequential{Conv2d(4, 3), Linear(3)}, input, spread(2), kBatch,
+                         [](const Graph& graph, int64_t batch) { return plan_training(graph, batch, {}); });
+    std::vector<float> x = normal_values(kBatch * input.size(), 1);
+    x[static_cast<size_t>(5 * input.size() + (2 * input.width + 1) * 2 + 1)] = NAN;
+    fixture.upload(x);
+    EXPECT_EQ(first_nonfinite_in_forward(fixture.replicas, kTraining).value_or(NonfiniteTensor{}).position,
+              "[image 5, row 2, column 1, channel 1]");
+  }
+}
+
 // Overflow in products, in sums over a batch, and in the sum of two paths.
 TEST(FirstNonfinite, FindsOverflow) {
   ModelFixture fixture = fixture_of(small_lenet(), 1);

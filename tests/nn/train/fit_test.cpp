@@ -1,7 +1,9 @@
 // fit(): a resumed training equals an uninterrupted one; a diverged training reports the first bad tensor.
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/core/text.h>
 #include <rondo/nn/diagnostics/model_checks.h>
+#include <rondo/nn/io/safetensors.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/nn/train/fit.h>
 #include <rondo/tests/nn/models/small_data.h>
@@ -143,6 +145,30 @@ TEST(Fit, AnObserverCanKeepTheCheckpointThatIsThere) {
   EXPECT_THROW(fit(trained.model, *trained.optimizer, data, options, observer), Error);
   Trained second(options_for(2));
   EXPECT_EQ(load_checkpoint(directory / "checkpoint", second.model, *second.optimizer).epoch, 2) << "goes on";
+}
+
+// An observer may rely on the checkpoint of an epoch that it is told of.
+TEST(Fit, AnEpochIsSavedBeforeItIsReported) {
+  struct Reads : FitObserver {
+    explicit Reads(std::string file) : path(std::move(file)) {}
+    void on_epoch(const EpochReport& e) override {
+      reported.push_back(exact_text(e.epoch + 1));
+      saved.push_back(read_safetensors(path).metadata.at("epoch"));
+    }
+    std::string path;
+    std::vector<std::string> reported, saved;
+  };
+  const test::TemporaryDirectory directory;
+  const FashionMnist data = test::small_data(64, 10);
+  FitOptions options{.epochs = 2};
+  options.checkpoint = directory / "checkpoint";
+  Trained first(options_for(1));
+  fit(first.model, *first.optimizer, data, options);  // so that there is a file to read, if too old a one
+  Reads observer(options.checkpoint);
+  Trained second(options_for(1));
+  fit(second.model, *second.optimizer, data, options, observer);
+  EXPECT_EQ(observer.reported, (std::vector<std::string>{"2", "3"}));
+  EXPECT_EQ(observer.saved, observer.reported);
 }
 
 TEST(Fit, LearnsAndReports) {
