@@ -123,6 +123,32 @@ TEST(PtxDeviceAsync, BulkStoresReadAndWriteAtTheLatestWhenTheirGroupIsWaitedFor)
             5u);
 }
 
+// One of two threads leaves the mbarrier: the next phase needs only the other.
+TEST(PtxDeviceAsync, AThreadThatDropsIsNotExpectedAgain) {
+  const std::string body = R"(
+    mov.u32 %r1, barrier; mov.u32 %r2, %tid.x; setp.eq.u32 %p1, %r2, 0;
+    @%p1 mbarrier.init.shared::cta.b64 [%r1], 2; bar.sync 0;
+    @!%p1 mbarrier.arrive_drop.shared::cta.b64 _, [%r1]; @!%p1 bra END;
+    mbarrier.arrive.noComplete.shared::cta.b64 %rd4, [%r1], 1;
+    FIRST: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1], 0; @!%p2 bra FIRST;
+    mbarrier.arrive.shared::cta.b64 _, [%r1];
+    SECOND: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1], 1; @!%p2 bra SECOND;
+    mov.u32 %r3, 5; st.global.u32 [%rd1], %r3;
+    END:)";
+  std::string complete = body;
+  complete.erase(complete.find(".noComplete"), 11);
+  Outcome outcome = run_async(complete, kAtOnce, {}, 2);
+  EXPECT_EQ(outcome.fault.error, 0) << outcome.fault.text;
+  EXPECT_EQ(outcome.out[0], 5u);
+  // The first thread's arrival is the last one, which .noComplete rules out.
+  outcome = run_async(body, kAtOnce, {}, 2);
+  EXPECT_NE(outcome.fault.text.find("with .noComplete completes the phase"), std::string::npos)
+      << outcome.fault.text;
+  const std::string twice = R"(mov.u32 %r1, barrier; mbarrier.init.shared::cta.b64 [%r1], 1;
+    mbarrier.arrive_drop.shared::cta.b64 _, [%r1], 2;)";
+  EXPECT_NE(run_async(twice, kAtOnce).fault.text.find("it expects 1"), std::string::npos);
+}
+
 TEST(PtxDeviceAsync, BulkReductionsAdd) {
   const std::string body = R"(
     mov.u32 %r2, pool; st.shared.v4.u32 [%r2], {5, 6, 7, 8}; fence.proxy.async.shared::cta;

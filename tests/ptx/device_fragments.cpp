@@ -218,6 +218,64 @@ TEST(PtxDeviceFragments, SumsInHalvesArePairs) {
     if (f.type == "f16" || f.type == "e5m2") check_product(f, true);
 }
 
+// m8n8k4 of f16: lanes 4 q to 4 q + 3, and those 16 on, compute product q. The ISA's formulas of rows and
+// columns, for both orders of A and B and both types of C and D.
+TEST(PtxDeviceFragments, ProductsOfQuads) {
+  for (int variant = 0; variant < 16; ++variant) {
+    const bool a_by_column = variant & 1, b_by_row = variant & 2, half_d = variant & 4, half_c = variant & 8;
+    const int of_d = half_d ? 4 : 8, of_c = half_c ? 4 : 8;
+    std::string body =
+        "mov.u32 %r60, %tid.x; mul.wide.u32 %rd3, %r60, 64; add.s64 %rd2, %rd2, %rd3; mul.wide.u32 %rd3, "
+        "%r60, 32;"
+        "add.s64 %rd1, %rd1, %rd3;\n";
+    for (int n = 0; n < 4 + of_c; ++n)
+      body += "ld.global.u32 %r" + std::to_string(n) + ", [%rd2+" + std::to_string(4 * n) + "];\n";
+    body += std::string("mma.sync.aligned.m8n8k4.") + (a_by_column ? "col." : "row.") +
+            (b_by_row ? "row." : "col.") + (half_d ? "f16" : "f32") + ".f16.f16." +
+            (half_c ? "f16 " : "f32 ") + registers("r", 20, of_d) + ", " + registers("r", 0, 2) + ", " +
+            registers("r", 2, 2) + ", " + registers("r", 4, of_c) + ";\n";
+    for (int n = 0; n < of_d; ++n)
+      body += "st.global.u32 [%rd1+" + std::to_string(4 * n) + "], %r" + std::to_string(20 + n) + ";\n";
+    const auto place_of_sum = [](int lane, int i, bool halves) -> Place {
+      if (halves) return {lane < 16 ? lane % 4 : lane % 4 + 4, i};
+      const int x = (lane & 1) + (i & 2);
+      return {lane < 16 ? x : x + 4, (i & 4) + (lane & 2) + (i & 1)};
+    };
+    std::vector<uint32_t> in(32 * 16), out(32 * 8);
+    for (int lane = 0; lane < 32; ++lane) {
+      const int other = lane / 4 % 4;  // the products differ
+      uint32_t* const words = &in[static_cast<size_t>(lane) * 16];
+      for (int i = 0; i < 4; ++i) {
+        const int row = a_by_column ? (lane < 16 ? i : i + 4) : (lane < 16 ? lane % 4 : lane % 4 + 4);
+        const int k = a_by_column ? lane % 4 : i;
+        words[i / 2] |= bits("f16", a_at(row + other, k)) << 16 * (i % 2);
+        const int column = b_by_row ? (lane < 16 ? i : i + 4) : (lane < 16 ? lane % 4 : lane % 4 + 4);
+        words[2 + i / 2] |= bits("f16", b_at(b_by_row ? lane % 4 : i, column)) << 16 * (i % 2);
+      }
+      for (int i = 0; i < 8; ++i) {
+        const Place place = place_of_sum(lane, i, half_c);
+        words[half_c ? 4 + i / 2 : 4 + i] |= half_c
+                                                 ? bits("f16", c_at(place.row, place.column)) << 16 * (i % 2)
+                                                 : bits("tf32", c_at(place.row, place.column));
+      }
+    }
+    Program program(kernel(body));
+    program.launch.shape.block[0] = 32;
+    const ptx::Fault fault = program.run(out, in);
+    ASSERT_EQ(fault.error, 0) << fault.text;
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int i = 0; i < 8; ++i) {
+        const Place place = place_of_sum(lane, i, half_d);
+        int sum = c_at(place.row, place.column);
+        for (int k = 0; k < 4; ++k) sum += a_at(place.row + lane / 4 % 4, k) * b_at(k, place.column);
+        const uint32_t word = out[static_cast<size_t>(lane * 8 + (half_d ? i / 2 : i))];
+        EXPECT_EQ(half_d ? word >> 16 * (i % 2) & 0xFFFF : word, bits(half_d ? "f16" : "tf32", sum))
+            << "variant " << variant << ", lane " << lane << ", i " << i;
+      }
+    }
+  }
+}
+
 // Doubles: an element in each register. m16n8k16 has eight of A: row groupID for even i, groupID + 8 for odd
 // ones, column threadID_in_group + 4 (i / 2).
 TEST(PtxDeviceFragments, ProductsOfDoubles) {

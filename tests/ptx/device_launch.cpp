@@ -122,6 +122,120 @@ TEST(PtxDevice, FunctionsHaveTheirOwnRegisters) {
   for (uint32_t lane = 0; lane < 8; ++lane) EXPECT_EQ(out[lane], 3 * lane);
 }
 
+// A function that calls another one has variables with the names of its caller's.
+TEST(PtxDevice, BlocksHaveTheirOwnVariables) {
+  const std::string nested = R"(
+.func (.param .b32 result) four_times (.param .b32 value) {
+  .reg .b32 %r<3>;
+  ld.param.b32 %r1, [value];
+  { .param .b32 a; .param .b32 b;
+    st.param.b32 [a], %r1; call.uni (b), twice, (a); ld.param.b32 %r2, [b]; }
+  add.u32 %r2, %r2, %r2;
+  st.param.b32 [result], %r2;
+  ret;
+}
+)";
+  Program program(kernel(kOwnElement + R"(
+    { .param .b32 a; .param .b32 b;
+      st.param.b32 [a], %r1;
+      call.uni (b), four_times, (a);
+      ld.param.b32 %r5, [b]; }
+    st.global.u32 [%rd3], %r5;)",
+                         kTwice + nested));
+  program.launch.shape.block[0] = 8;
+  std::vector<uint32_t> out(8);
+  const ptx::Fault fault = program.run(out);
+  ASSERT_EQ(fault.error, 0) << fault.text;
+  for (uint32_t lane = 0; lane < 8; ++lane) EXPECT_EQ(out[lane], 4 * lane);
+}
+
+// Each lane calls a function through a pointer of a table, or through one that the kernel names.
+const std::string kThrice = R"(
+.func (.param .b32 result) thrice (.param .b32 value) {
+  .reg .b32 %r<3>;
+  ld.param.b32 %r1, [value]; mul.lo.u32 %r2, %r1, 3; st.param.b32 [result], %r2;
+  ret;
+}
+.global .align 8 .u64 table[3] = {twice, thrice, 77};
+)";
+const std::string kCallPointer = R"(
+  { .param .b32 a; .param .b32 b;
+    st.param.b32 [a], %r1;
+    prototype : .callprototype (.param .b32 _) _ (.param .b32 _);
+    call (b), %rd6, (a), prototype;
+    ld.param.b32 %r5, [b]; }
+  st.global.u32 [%rd3], %r5;)";
+
+TEST(PtxDevice, CallsThroughPointersReachTheirFunctions) {
+  Program program(kernel(kOwnElement + R"(
+    and.b32 %r2, %r1, 1; mul.wide.u32 %rd4, %r2, 8; mov.u64 %rd5, table; add.s64 %rd4, %rd4, %rd5;
+    ld.global.u64 %rd6, [%rd4];
+    setp.ne.u32 %p1, %r1, 7; @%p1 bra CALL; mov.u64 %rd6, twice; CALL:)" +
+                             kCallPointer,
+                         kTwice + kThrice));
+  program.launch.shape.block[0] = 8;
+  std::vector<uint32_t> out(8);
+  const ptx::Fault fault = program.run(out);
+  ASSERT_EQ(fault.error, 0) << fault.text;
+  for (uint32_t lane = 0; lane < 8; ++lane)
+    EXPECT_EQ(out[lane], (lane % 2 == 1 && lane != 7 ? 3 : 2) * lane) << lane;
+}
+
+TEST(PtxDevice, ACallThroughAWrongPointerIsAFault) {
+  Program program(kernel(kOwnElement + "ld.global.u64 %rd6, [table+16];" + kCallPointer, kTwice + kThrice));
+  std::vector<uint32_t> out(8);
+  const ptx::Fault fault = program.run(out);
+  EXPECT_EQ(fault.error, 718);
+  EXPECT_NE(fault.text.find("through the pointer 0x4d"), std::string::npos) << fault.text;
+}
+
+const std::string kHeapFunctions =
+    ".extern .func (.param .b64 result) malloc (.param .b64 bytes); .extern .func free (.param .b64 "
+    "address);\n";
+// Allocates the number of bytes in %rd4: the address in %rd5.
+const std::string kMalloc =
+    "{ .param .b64 a; .param .b64 b; st.param.b64 [a], %rd4; call.uni (b), malloc, (a); ld.param.b64 %rd5, "
+    "[b]; }\n";
+const std::string kFree = "{ .param .b64 a; st.param.b64 [a], %rd5; call.uni free, (a); }\n";
+
+ptx::Fault run_with_heap(const std::string& body, std::vector<uint32_t>& out) {
+  Program program(kernel(kOwnElement + body, kHeapFunctions));
+  program.launch.heap = ptx::make_heap(1024);
+  program.launch.shape.block[0] = static_cast<uint32_t>(out.size());
+  return program.run(out);
+}
+
+TEST(PtxDevice, KernelsAllocateMemory) {
+  // Twice: what the first round has freed is there for the second.
+  std::string body;
+  for (int round = 0; round < 2; ++round)
+    body += "mov.u64 %rd4, 64;" + kMalloc +
+            "st.u32 [%rd5+60], %r1; ld.u32 %r2, [%rd5+60]; add.u32 %r3, %r3, %r2;" + kFree;
+  std::vector<uint32_t> out(8);
+  const ptx::Fault fault = run_with_heap("mov.u32 %r3, 0;" + body + "st.global.u32 [%rd3], %r3;", out);
+  ASSERT_EQ(fault.error, 0) << fault.text;
+  for (uint32_t lane = 0; lane < 8; ++lane) EXPECT_EQ(out[lane], 2 * lane);
+  // Without room the result is null.
+  EXPECT_EQ(run_with_heap(
+                "mov.u64 %rd4, 2000;" + kMalloc + "cvt.u32.u64 %r2, %rd5; st.global.u32 [%rd3], %r2;", out)
+                .error,
+            0);
+  EXPECT_EQ(out[0], 0u);
+}
+
+TEST(PtxDevice, MemoryOfKernelsIsChecked) {
+  const std::pair<std::string, std::string> wrong[] = {
+      {"mov.u64 %rd4, 64;" + kMalloc + "st.u32 [%rd5+64], %r1;", "store of 4 bytes"},
+      {"mov.u64 %rd4, 64;" + kMalloc + kFree + "st.u32 [%rd5], %r1;", "store of 4 bytes"},
+      {"mov.u64 %rd4, 64;" + kMalloc + kFree + kFree, "which is free already"}};
+  for (const auto& [body, part] : wrong) {
+    std::vector<uint32_t> out(1);
+    const ptx::Fault fault = run_with_heap(body, out);
+    EXPECT_EQ(fault.error, kIllegalAddress) << body;
+    EXPECT_NE(fault.text.find(part), std::string::npos) << fault.text;
+  }
+}
+
 TEST(PtxDevice, WorkersShareALaunch) {
   Program program(
       kernel("mov.u32 %r1, 1; red.global.add.u32 [%rd1], %r1; atom.global.add.u32 %r2, [%rd1+4], 2;"));

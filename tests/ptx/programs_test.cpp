@@ -53,6 +53,10 @@ TEST(PtxPrograms, ATextbookProgramRunsInDrawnOrders) {
   }
 }
 
+TEST(PtxPrograms, KernelsAllocateObjectsAndCallTheirFunctions) {
+  EXPECT_EQ(run(program("objects")).text, "-4048, expected -4048, no error\n");
+}
+
 TEST(PtxPrograms, AReportHasTheKernelsAndFormsOfAllProcesses) {
   const std::string file = testing::TempDir() + "ptx_report_" + std::to_string(getpid());
   const std::string one = "PTX_REPORT=" + file + " " + program("textbook");

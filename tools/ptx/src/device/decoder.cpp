@@ -13,7 +13,8 @@
 namespace ptx {
 namespace {
 
-constexpr int kMostInlined = 16;  // functions in each other
+constexpr int kMostInlined = 16;                       // functions in each other
+constexpr size_t kMostInstructions = size_t{1} << 20;  // of a kernel
 
 int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -30,6 +31,38 @@ bool numbers_after(std::string_view header, std::string_view directive, int coun
   return true;
 }
 
+// The parameters of "(.param .b32 result) name (.param .b64 a, .param .b32 b)".
+struct Signature {
+  explicit Signature(std::string_view header) {
+    if (header.starts_with('(')) {
+      const size_t close = header.find(')');
+      results = split_list(header.substr(1, close - 1));
+      header = trim(header.substr(close + 1));
+    }
+    const size_t open = header.find('(');
+    if (open != header.npos)
+      parameters = split_list(header.substr(open + 1, header.find(')', open) - open - 1));
+  }
+  std::vector<std::string_view> results, parameters;
+};
+
+// Operands: a predicate, a pointer. immediate: the address of a function
+void is_function(Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  uint32_t equal = 0;
+  for_lanes(lanes, [&](int lane) {
+    const bool is =
+        value_of(warp, instruction.operands[1], lane) == static_cast<uint64_t>(instruction.immediate);
+    equal |= uint32_t{is} << lane;
+  });
+  set_predicate(warp, instruction, 0, lanes, equal);
+}
+
+void is_no_function(Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  const uint64_t pointer = value_of(warp, instruction.operands[0], std::countr_zero(lanes));
+  fail(kInvalidPc, "a call through the pointer ", hex(pointer),
+       ", which is no function of the program with these parameters");
+}
+
 }  // namespace
 
 bool Draft::has(std::string_view qualifier) const {
@@ -43,6 +76,7 @@ bool Draft::has_prefix(std::string_view qualifier) const {
 Decoder::Decoder(Kernel& kernel, const Module& module, Code& code)
     : kernel_(kernel), module_(module), code_(code) {
   scopes_.emplace_back();
+  locals_.emplace_back();
 }
 
 void Decoder::decode(const FunctionText& text) {
@@ -100,6 +134,7 @@ void Decoder::read_header(std::string_view header) {
 
 void Decoder::enter_block() {
   scopes_.emplace_back();
+  locals_.emplace_back();
   parents_.push_back(block_);
   block_ = static_cast<int>(parents_.size()) - 1;
   range_marks_.push_back(ranges_.size());
@@ -108,6 +143,7 @@ void Decoder::enter_block() {
 void Decoder::leave_block() {
   if (range_marks_.empty()) fail(kInvalidPtx, "a '}' without '{' in ", kernel_.name);
   scopes_.pop_back();
+  locals_.pop_back();
   block_ = parents_[static_cast<size_t>(block_)];
   ranges_.resize(range_marks_.back());
   range_marks_.pop_back();
@@ -132,7 +168,8 @@ void Decoder::read_body(std::string_view body, std::vector<size_t>* returns) {
       at = end;
       continue;
     }
-    const size_t behind = at + word.size();
+    size_t behind = at + word.size();  // "prototype : .callprototype" has a space
+    while (behind < body.size() && is_space(body[behind])) ++behind;
     if (!word.empty() && body.substr(behind, 1) == ":" && body.substr(behind, 2) != "::") {
       at = behind + 1;
       read_label(body, &at, word);
@@ -224,7 +261,7 @@ void Decoder::declare_memory(std::string_view space, std::string_view text) {
   const bool shared = space == ".shared";
   int& at = shared ? shared_bytes_ : local_bytes_;
   at = round_up(at, declaration.alignment);
-  (shared ? shared_ : locals_)[name] = at;
+  (shared ? shared_ : locals_.back())[name] = at;
   at += declaration.bytes;
 }
 
@@ -376,12 +413,14 @@ bool Decoder::find_variable(std::string_view text, Address* address) {
   if (module_.dynamic_shared.count(key) != 0) return found_at(0, Base::dynamic_shared);
   if (const auto found = module_.variables.find(key); found != module_.variables.end())
     return found_at(reinterpret_cast<uint64_t>(found->second.data), Base::absolute);
+  if (const uint64_t function = module_.function_address(name)) return found_at(function, Base::absolute);
   return false;
 }
 
 int Decoder::local_variable(std::string_view name) const {
-  const auto found = locals_.find(name);
-  return found == locals_.end() ? -1 : found->second;
+  for (size_t block = locals_.size(); block-- > 0;)
+    if (const auto found = locals_[block].find(name); found != locals_[block].end()) return found->second;
+  return -1;
 }
 
 Address Decoder::address(std::string_view text) {
@@ -457,8 +496,8 @@ void Decoder::pack() {
   drafts_.clear();
 }
 
-// call (results), name, (arguments): a copy of the function's body, whose parameters are the caller's
-// variables.
+// call (results), name, (arguments), prototype: a copy of the function's body, whose parameters are the
+// caller's variables.
 void Decoder::call(Draft& draft) {
   std::vector<std::string_view> results, arguments;
   std::string_view name;
@@ -470,13 +509,10 @@ void Decoder::call(Draft& draft) {
     }
   }
   const auto found = module_.functions.find(std::string(name));
-  if (found != module_.functions.end() && draft.instruction.guard < 0 && depth_ < kMostInlined) {
-    enter_block();
-    ++depth_;
-    inline_function(found->second, results, arguments);
-    --depth_;
-    leave_block();
-    return;
+  if (draft.instruction.guard < 0 && depth_ < kMostInlined && drafts_.size() < kMostInstructions) {
+    Operand pointer;
+    if (find_register(name, &pointer)) return call_pointer(std::move(draft), pointer, results, arguments);
+    if (found != module_.functions.end()) return inline_function(found->second, results, arguments);
   }
   for (const std::string_view argument : arguments) draft.numbers.push_back(local_variable(argument));
   draft.instruction.immediate = results.empty() ? -1 : local_variable(results[0]);
@@ -491,18 +527,54 @@ void Decoder::call(Draft& draft) {
 
 void Decoder::inline_function(const FunctionText& function, const std::vector<std::string_view>& results,
                               const std::vector<std::string_view>& arguments) {
-  std::string_view header = function.header;
-  if (header.starts_with('(')) {
-    const size_t close = header.find(')');
-    bind(split_list(header.substr(1, close - 1)), results);
-    header = trim(header.substr(close + 1));
-  }
-  const size_t open = header.find('(');
-  if (open != header.npos)
-    bind(split_list(header.substr(open + 1, header.find(')', open) - open - 1)), arguments);
+  enter_block();
+  ++depth_;
+  const Signature signature(function.header);
+  bind(signature.results, results);
+  bind(signature.parameters, arguments);
   std::vector<size_t> returns;
   read_body(function.body, &returns);
   for (const size_t at : returns) drafts_[at].instruction.target = static_cast<int32_t>(drafts_.size());
+  --depth_;
+  leave_block();
+}
+
+// For each function that the pointer may name: its body, for the lanes whose pointer does.
+void Decoder::call_pointer(Draft&& draft, Operand pointer, const std::vector<std::string_view>& results,
+                           const std::vector<std::string_view>& arguments) {
+  const auto add = [&](Flow flow, Handler run) {
+    Draft part;
+    part.source = draft.source;
+    part.instruction.flow = flow;
+    part.instruction.run = run;
+    return part;
+  };
+  std::vector<size_t> ends;
+  for (const std::string& name : module_.pointed_functions) {
+    const FunctionText& function = module_.functions.at(name);
+    const Signature signature(function.header);
+    if (signature.results.size() != results.size() || signature.parameters.size() != arguments.size())
+      continue;
+    const Operand equal{allocate(0), 0};
+    Draft compare = add(Flow::next, is_function);
+    compare.instruction.immediate = static_cast<int64_t>(module_.function_address(name));
+    compare.add(equal);
+    compare.add(pointer);
+    push(std::move(compare));
+    Draft skip = add(Flow::branch, nullptr);
+    skip.instruction.guard = equal.at;
+    skip.instruction.guard_negated = true;
+    const size_t skip_at = drafts_.size();
+    push(std::move(skip));
+    inline_function(function, results, arguments);
+    ends.push_back(drafts_.size());
+    push(add(Flow::branch, nullptr));
+    drafts_[skip_at].instruction.target = static_cast<int32_t>(drafts_.size());
+  }
+  Draft none = add(Flow::next, is_no_function);
+  none.add(pointer);
+  push(std::move(none));
+  for (const size_t at : ends) drafts_[at].instruction.target = static_cast<int32_t>(drafts_.size());
 }
 
 void Decoder::bind(const std::vector<std::string_view>& formal, const std::vector<std::string_view>& actual) {
@@ -513,7 +585,7 @@ void Decoder::bind(const std::vector<std::string_view>& formal, const std::vecto
     parse_declaration(text, &declaration);
     const int at = local_variable(actual[n]);
     if (at < 0) fail(kInvalidPtx, "argument '", actual[n], "' of a call is not understood");
-    locals_[text.substr(text.rfind(declaration.name), declaration.name.size())] = at;
+    locals_.back()[text.substr(text.rfind(declaration.name), declaration.name.size())] = at;
   }
 }
 

@@ -91,6 +91,8 @@ class Decoder {
   void call(Draft& draft);
   void inline_function(const FunctionText& function, const std::vector<std::string_view>& results,
                        const std::vector<std::string_view>& arguments);
+  void call_pointer(Draft&& draft, Operand pointer, const std::vector<std::string_view>& results,
+                    const std::vector<std::string_view>& arguments);
   void bind(const std::vector<std::string_view>& formal, const std::vector<std::string_view>& actual);
   int local_variable(std::string_view name) const;  // its offset; -1: there is none
   void push(Draft&& draft);
@@ -115,7 +117,8 @@ class Decoder {
   std::map<std::pair<int, std::string_view>, int> labels_;
   std::unordered_map<std::string_view, std::vector<std::string_view>> tables_;  // .branchtargets
   std::vector<Jump> jumps_;
-  std::unordered_map<std::string_view, int> shared_, locals_;  // offsets
+  std::unordered_map<std::string_view, int> shared_;               // offsets
+  std::vector<std::unordered_map<std::string_view, int>> locals_;  // offsets, by block
   std::map<std::pair<uint64_t, int>, int32_t> constants_;
   std::unordered_map<std::string_view, int32_t> specials_;
   int32_t next_register_ = 0;

@@ -15,6 +15,7 @@ inline constexpr int kInvalidPtx = 218;         // cudaErrorInvalidPtx
 inline constexpr int kIllegalAddress = 700;     // cudaErrorIllegalAddress
 inline constexpr int kAssertion = 710;          // cudaErrorAssert
 inline constexpr int kMisalignedAddress = 716;  // cudaErrorMisalignedAddress
+inline constexpr int kInvalidPc = 718;          // cudaErrorInvalidPc
 inline constexpr int kLaunchFailure = 719;      // cudaErrorLaunchFailure
 inline constexpr int kNotSupported = 801;       // cudaErrorNotSupported
 

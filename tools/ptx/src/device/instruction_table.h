@@ -63,6 +63,7 @@ bool decode_ldmatrix(Decoder&, Draft&);
 bool decode_stmatrix(Decoder&, Draft&);
 bool decode_movmatrix(Decoder&, Draft&);
 bool decode_mma(Decoder&, Draft&);
+bool decode_mma_quads(Decoder&, Draft&);  // m8n8k4 of f16
 bool decode_wmma(Decoder&, Draft&);
 bool decode_wgmma(Decoder&, Draft&);
 bool decode_cp(Decoder&, Draft&);  // cp.async, cp.async.bulk, cp.reduce.async.bulk

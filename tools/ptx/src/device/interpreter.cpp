@@ -5,6 +5,7 @@
 
 #include "block.h"
 #include "decoder.h"
+#include "heap.h"
 #include "module.h"
 
 namespace ptx {
@@ -52,6 +53,8 @@ LaunchState::LaunchState(const Launch& of)
   const uint32_t alignment = static_cast<uint32_t>(kernel->module->dynamic_alignment);
   dynamic_shared_at = (static_cast<uint32_t>(kernel->static_shared) + alignment - 1) / alignment * alignment;
 }
+
+std::shared_ptr<Heap> make_heap(size_t bytes) { return std::make_shared<Heap>(bytes); }
 
 std::shared_ptr<RaceLog> make_race_log() { return std::make_shared<RaceLog>(); }
 

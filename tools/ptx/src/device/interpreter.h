@@ -115,6 +115,10 @@ struct Checks {
 struct RaceLog;
 std::shared_ptr<RaceLog> make_race_log();
 
+// The memory of malloc() in kernels, at most `bytes`: cudaLimitMallocHeapSize.
+class Heap;
+std::shared_ptr<Heap> make_heap(size_t bytes);
+
 struct Launch {
   const Kernel* kernel = nullptr;
   Shape shape;
@@ -131,6 +135,7 @@ struct Launch {
   bool count = false;  // instructions and launches, for report()
   // With checks.races: the accesses so far, of all clusters of the launch. Null: each call has its own.
   std::shared_ptr<RaceLog> races;
+  std::shared_ptr<Heap> heap;   // null: malloc() returns null
   void* cooperative = nullptr;  // of a cooperative launch: 64 bytes of zeros, the workspace of grid.sync()
   // Called while all blocks of the worker wait for others: returns another cluster of this launch that has
   // not been started, or nothing. The worker then runs it at the same time. May be empty.

@@ -67,8 +67,18 @@ void invalidate(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   });
 }
 
+enum Arrival : uint8_t { kDrop = 1, kNoComplete = 2 };
+
+// Of all phases after this one.
+void drop(MBarrier& barrier, uint32_t threads, uint32_t address) {
+  if (threads > barrier.expected)
+    fail(kLaunchFailure, "mbarrier at ", hex(address), ": arrive_drop of ", threads,
+         " threads, and it expects ", barrier.expected);
+  barrier.expected -= threads;
+}
+
 // Operands: the address, the count or absent, the bytes of expect_tx or absent, the state or absent. option:
-// .shared::cluster; option2: .relaxed, which orders nothing.
+// .shared::cluster; option2: .relaxed, which orders nothing; variant: kDrop, kNoComplete
 void arrive_lanes(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   const Operand count = instruction.operands[1], bytes = instruction.operands[2],
                 state = instruction.operands[3];
@@ -81,7 +91,12 @@ void arrive_lanes(Warp& warp, const Instruction& instruction, uint32_t lanes) {
     if (!instruction.option2) arrive_clock(warp, barrier.clock);
     if (state.present()) set_value(warp, state, lane, barrier.phase);
     if (bytes.present()) expect_bytes(barrier, static_cast<int64_t>(value_of(warp, bytes, lane)), address);
-    arrive(warp, address, count.present() ? static_cast<uint32_t>(value_of(warp, count, lane)) : 1);
+    const uint32_t threads = count.present() ? static_cast<uint32_t>(value_of(warp, count, lane)) : 1;
+    if (instruction.variant & kDrop) drop(barrier, threads, address);
+    const uint32_t phase = barrier.phase;
+    arrive(warp, address, threads);
+    if ((instruction.variant & kNoComplete) && barrier.phase != phase)
+      fail(kLaunchFailure, "mbarrier at ", hex(address), ": an arrival with .noComplete completes the phase");
   });
 }
 
@@ -201,8 +216,9 @@ bool decode_mbarrier(Decoder& decoder, Draft& draft) {
     decoder.add_address(draft, argument(0));
     return true;
   }
-  if (operation == "arrive") {
-    if (draft.has("noComplete")) return false;
+  if (operation == "arrive" || operation == "arrive_drop") {
+    instruction.variant = static_cast<uint8_t>((operation == "arrive_drop" ? kDrop : 0) |
+                                               (draft.has("noComplete") ? kNoComplete : 0));
     const bool transactions = draft.has("expect_tx");
     instruction.run = arrive_lanes;
     instruction.option = draft.has("shared::cluster");

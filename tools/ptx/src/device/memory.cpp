@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "heap.h"
 #include "module.h"
 
 namespace ptx {
@@ -16,6 +17,11 @@ bool find_in_module(const LaunchState& launch, uint64_t address, Allocation* all
     return true;
   }
   return false;
+}
+
+bool find_in_heap(const LaunchState& launch, uint64_t address, Allocation* allocation) {
+  allocation->writable = true;
+  return launch.launch.heap && launch.launch.heap->find(address, &allocation->begin, &allocation->end);
 }
 
 // Makes the allocation with `address` the warp's latest.
@@ -54,7 +60,7 @@ bool find_allocation(const LaunchState& launch, uint64_t address, Allocation* al
   }
   return launch.launch.memory->find(address, &allocation->begin, &allocation->end, &allocation->writable,
                                     problem) ||
-         find_in_module(launch, address, allocation);
+         find_in_module(launch, address, allocation) || find_in_heap(launch, address, allocation);
 }
 
 void check_global(Warp& warp, uint64_t address, uint64_t bytes, Access access) {

@@ -243,8 +243,9 @@ bool add_fragments(Decoder& decoder, Draft& draft, size_t expected, int bytes) {
 // mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype, and .xor.popc or .and.popc behind it
 bool decode_mma(Decoder& decoder, Draft& draft) {
   Instruction& instruction = draft.instruction;
-  if (!draft.has("row") || !draft.has("col") || draft.parts.size() < 9) return false;
   converge_all(draft);
+  if (draft.has("m8n8k4") && draft.type() != Type::f64) return decode_mma_quads(decoder, draft);
+  if (!draft.has("row") || !draft.has("col") || draft.parts.size() < 9) return false;
   const size_t count = draft.parts.size() - (draft.has("popc") ? 2 : 0);
   std::string_view shape = draft.parts[3];
   const Type d = type_named(draft.parts[count - 4]), a = type_named(draft.parts[count - 3]);

@@ -55,9 +55,34 @@ Module::Module(std::string text) : text_(std::move(text)) {
     std::string_view name = trim(reference.substr(0, plus));
     if (name.starts_with("generic(")) name = trim(name.substr(8, name.size() - 9));
     const auto found = variables.find(std::string(name));
-    if (found == variables.end()) continue;
-    const uint64_t address = reinterpret_cast<uint64_t>(found->second.data) + offset;
+    const uint64_t begin =
+        found != variables.end() ? reinterpret_cast<uint64_t>(found->second.data) : function_address(name);
+    if (begin == 0) continue;
+    const uint64_t address = begin + offset;
     std::memcpy(to, &address, sizeof address);
+    if (found == variables.end()) pointed_functions.insert(std::string(name));
+  }
+  find_pointed_functions();
+}
+
+uint64_t Module::function_address(std::string_view name) const {
+  const auto found = functions.find(std::string(name));
+  return found == functions.end() ? 0 : reinterpret_cast<uint64_t>(&found->second);
+}
+
+// "mov.b64 %rd1, name;"
+void Module::find_pointed_functions() {
+  if (functions.empty()) return;
+  const std::string_view all = text_;
+  for (const std::string_view move : {"mov.b64", "mov.u64"}) {
+    for (size_t at = 0; (at = all.find(move, at)) != all.npos; at += move.size()) {
+      const size_t end = std::min(all.find(';', at), all.size());
+      const std::string_view operands = all.substr(at, end - at);
+      const size_t comma = operands.find(',');
+      if (comma == operands.npos) continue;
+      std::string name(trim(operands.substr(comma + 1)));
+      if (functions.count(name) != 0) pointed_functions.insert(std::move(name));
+    }
   }
 }
 

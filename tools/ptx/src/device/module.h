@@ -37,9 +37,13 @@ class Module {
   explicit Module(std::string text);
 
   std::string file_name(int number) const;
+  // The address of a function, which nothing else has. 0: there is no such function with a body.
+  uint64_t function_address(std::string_view name) const;
 
   std::unordered_map<std::string, FunctionText> entries;
   std::unordered_map<std::string, FunctionText> functions;  // the header begins with the results
+  // Functions whose addresses are used: those that calls through pointers may reach.
+  std::unordered_set<std::string> pointed_functions;
   std::unordered_map<std::string, Variable> variables;
   std::unordered_map<std::string, Declaration> shared;  // with static size
   std::unordered_set<std::string> dynamic_shared;
@@ -52,6 +56,7 @@ class Module {
     void operator()(void* memory) const;
   };
   void scan();
+  void find_pointed_functions();
   void add_file(std::string_view line);
   void add_variable(std::string_view text, bool external);
   void initialise(const Declaration& declaration, char* data, std::string_view values);

@@ -5,6 +5,7 @@
 
 #include "block.h"
 #include "fault.h"
+#include "heap.h"
 #include "memory.h"
 #include "printf_format.h"
 
@@ -70,11 +71,35 @@ void call_assertfail(Warp& warp, const Instruction& instruction, uint32_t lanes)
        text(0), "` failed");
 }
 
+void call_malloc(Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  Heap* const heap = warp.block->launch->launch.heap.get();
+  for_lanes(lanes, [&](int lane) {
+    const uint64_t address = heap ? heap->allocate(argument(warp, instruction, 0, 8, lane)) : 0;
+    if (instruction.immediate < 0) return;
+    std::memcpy(lane_pointer(warp, Space::local, static_cast<uint64_t>(instruction.immediate), 8,
+                             Access::write, lane),
+                &address, 8);
+  });
+}
+
+void call_free(Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  Heap* const heap = warp.block->launch->launch.heap.get();
+  for_lanes(lanes, [&](int lane) {
+    const uint64_t address = argument(warp, instruction, 0, 8, lane);
+    if (address != 0 && !(heap && heap->release(address)))
+      fail(kIllegalAddress, "free() of ", hex(address), ", which malloc() of a kernel has not returned, or ",
+           "which is free already");
+  });
+  warp.allocation_end = 0;  // the latest allocation may be gone
+}
+
 }  // namespace
 
 Handler system_call(std::string_view name) {
   if (name == "vprintf") return call_vprintf;
   if (name == "__assertfail") return call_assertfail;
+  if (name == "malloc") return call_malloc;
+  if (name == "free") return call_free;
   return nullptr;
 }
 

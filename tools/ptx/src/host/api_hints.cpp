@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "device_memory.h"
 #include "runtime.h"
 
 using namespace simt;
@@ -82,6 +83,11 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
     std::snprintf(text, static_cast<size_t>(length), "0000:00:%02x.0", static_cast<unsigned>(device));
     return cudaSuccess;
   });
+}
+
+size_t ptx::malloc_heap_bytes() {
+  const std::lock_guard lock(limits_mutex);
+  return limits_set[cudaLimitMallocHeapSize];
 }
 
 cudaError_t cudaProfilerStart() {

@@ -1,6 +1,7 @@
 #include "device_memory.h"
 
 #include <deque>
+#include <map>
 #include <mutex>
 
 #include "runtime.h"
@@ -43,7 +44,28 @@ class DeviceMemory final : public MemoryMap {
   const int device_;
 };
 
+struct Heaps {
+  std::mutex mutex;
+  std::map<int, std::shared_ptr<Heap>> of;  // by device
+};
+Heaps& heaps() {
+  static auto& all = *new Heaps;
+  return all;
+}
+
 }  // namespace
+
+std::shared_ptr<Heap> heap_of(int device) {
+  const std::lock_guard lock(heaps().mutex);
+  std::shared_ptr<Heap>& heap = heaps().of[device];
+  if (!heap) heap = make_heap(malloc_heap_bytes());
+  return heap;
+}
+
+void forget_heap(int device) {
+  const std::lock_guard lock(heaps().mutex);
+  heaps().of.erase(device);
+}
 
 const MemoryMap& memory_of(int device) {
   static std::mutex mutex;

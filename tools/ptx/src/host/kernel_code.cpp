@@ -34,6 +34,7 @@ Launch launch_of(const simt::Kernel& kernel) {
   launch.shape.dynamic_shared = static_cast<uint32_t>(kernel.shared_bytes);
   launch.parameters = prepared.parameters();
   launch.memory = &memory_of(kernel.device);
+  launch.heap = heap_of(kernel.device);
   launch.print = print;
   launch.multiprocessors = static_cast<uint32_t>(
       gpu.multiprocessors ? gpu.multiprocessors : simt::Runtime::get().scheduler.workers());
@@ -149,7 +150,10 @@ KernelFacts facts_of(const void* kernel, int device) {
           .cluster = {x, y, z}};
 }
 
-void forget_variables(int device) { ptx::Program::get().forget_variables(device); }
+void forget_variables(int device) {
+  ptx::Program::get().forget_variables(device);
+  ptx::forget_heap(device);
+}
 
 const char* amx_problem() { return "the PTX interpreter has its own products"; }
 

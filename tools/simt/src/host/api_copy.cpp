@@ -85,8 +85,9 @@ Place examine(const Memory& memory, const void* pointer, size_t bytes, Side side
     return {Memory::kHost, true};
   }
   require(bytes <= range->bytes - (address - range->begin), cudaErrorInvalidValue);
-  // Pinned memory counts as device memory, because the device sees it at the same address.
-  require(side != Side::host || range->device == Memory::kHost, cudaErrorInvalidValue);
+  // Pinned memory counts as device memory, because the device sees it at the same address; managed memory is
+  // both.
+  require(side != Side::host || range->device == Memory::kHost || range->managed, cudaErrorInvalidValue);
   return {range->device, false, *range};
 }
 
