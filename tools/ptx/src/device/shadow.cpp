@@ -53,12 +53,8 @@ void SharedShadow::write_bulk(uint32_t offset, uint32_t bytes) {
   for (uint32_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word) writers_[word] = {0, 0};
 }
 
-void SharedShadow::check_read(uint32_t offset, uint32_t bytes, uint32_t rank) const {
-  if (state_.empty()) return;
+void SharedShadow::fail_unwritten(uint32_t offset, uint32_t bytes, uint32_t rank) const {
   const uint8_t* const state = state_.data() + offset;
-  bool all = true;
-  for (uint32_t at = 0; at < bytes; ++at) all &= state[at] != kUnwritten;
-  if (all) return;
   const uint32_t at = static_cast<uint32_t>(std::find(state, state + bytes, kUnwritten) - state);
   fail(kLaunchFailure, "read of shared memory at ", hex(address_of(offset + at, rank)),
        ", which nothing has written, or to which a bulk copy is under way");

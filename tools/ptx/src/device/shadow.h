@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace ptx {
@@ -34,7 +35,9 @@ class SharedShadow {
   void write_bulk(uint32_t offset, uint32_t bytes);
 
   // Faults if a byte is unwritten.
-  void check_read(uint32_t offset, uint32_t bytes, uint32_t rank) const;
+  void check_read(uint32_t offset, uint32_t bytes, uint32_t rank) const {
+    if (!state_.empty() && has_unwritten(state_.data() + offset, bytes)) fail_unwritten(offset, bytes, rank);
+  }
   // Of one load of a thread: faults if all of its bytes are unwritten. A struct may have padding, which its
   // copy by a wide load includes.
   void check_load(uint32_t offset, uint32_t bytes, uint32_t rank) const;
@@ -50,6 +53,22 @@ class SharedShadow {
   void check_proxy(uint32_t offset, uint32_t bytes, uint32_t issuer, uint32_t rank, const char* reader) const;
 
  private:
+  // Whether one of the bytes is kUnwritten. By eight: subtracting 1 from each borrows from a zero alone.
+  static bool has_unwritten(const uint8_t* state, uint32_t bytes) {
+    static_assert(kUnwritten == 0);
+    constexpr uint64_t kOnes = 0x0101010101010101, kHighBits = kOnes << 7;
+    uint64_t zeros = 0;
+    uint32_t at = 0;
+    for (; at + 8 <= bytes; at += 8) {
+      uint64_t word = 0;
+      std::memcpy(&word, state + at, 8);
+      zeros |= (word - kOnes) & ~word & kHighBits;
+    }
+    for (; at < bytes; ++at) zeros |= state[at] == kUnwritten;
+    return zeros != 0;
+  }
+  [[noreturn]] void fail_unwritten(uint32_t offset, uint32_t bytes, uint32_t rank) const;
+
   std::vector<uint8_t> state_;
   // Of each word, the thread that wrote it and the number of fences until then; 0: no thread.
   struct Writer {
