@@ -1,3 +1,4 @@
+#include <cuda_runtime.h>
 #include <gtest/gtest.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tools/rondo/train/display.h>
@@ -24,6 +25,17 @@ TEST(Field, ControlCharactersAreEscaped) {
   std::ostringstream out;
   show_field(out, kPlain, "resumed", "c\x1b[31m\n.safetensors");
   EXPECT_NE(out.str().find("c\\x1b[31m\\n.safetensors\n"), std::string::npos) << out.str();
+}
+
+// Each replica needs the memory, also those of one device.
+TEST(Memory, ReplicasOfADeviceShareItsMemory) {
+  size_t free = 0, total = 0;
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+  ASSERT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
+  const nn::MemoryEstimate estimate = {{{"parameters", static_cast<int64_t>(free / 3 * 2)}}};
+  std::ostringstream out;
+  EXPECT_NO_THROW(show_memory(estimate, {0}, {}, out, kPlain));
+  EXPECT_THROW(show_memory(estimate, {0, 0}, {}, out, kPlain), Error);
 }
 
 // The number of columns of `text`: an escape sequence has none, a UTF-8 character one.
