@@ -190,6 +190,20 @@ constexpr Mistake kMistakes[] = {
 INSTANTIATE_TEST_SUITE_P(, PtxMistakes, testing::ValuesIn(kMistakes),
                          [](const auto& info) { return std::string(info.param.name); });
 
+TEST(PtxPrograms, UnwrittenReadsAreAllowedByTheNameOfTheKernel) {
+  const auto with = [](const std::string& allowed) {
+    const std::string setting = "PTX_ALLOW=";
+    std::string command = program("wrong unwritten");
+    command.insert(command.find(setting) + setting.size(), allowed);
+    return run(command).text;
+  };
+  EXPECT_EQ(with("unwritten:unwritten"), "cudaSuccess\n");
+  EXPECT_EQ(with("proxies,unwritten:writ"), "cudaSuccess\n");
+  EXPECT_NE(with("unwritten:trap").find("which nothing has written"), std::string::npos);
+  EXPECT_NE(with("unwritten:").find("'unwritten:' is not one of: unwritten, unwritten:NAME, "),
+            std::string::npos);
+}
+
 // A textbook program with cooperative groups, and the same without one of its synchronisations.
 TEST(PtxRaces, AProgramThatIsSynchronisedHasNone) {
   for (const char* seed : {"", "1", "2"})
