@@ -28,8 +28,8 @@
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/random.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
+#include <rondo/nn/graph/shard.h>
 #include <rondo/nn/train/recorded_steps.h>
-#include <rondo/nn/train/shard.h>
 
 #include <algorithm>
 #include <chrono>

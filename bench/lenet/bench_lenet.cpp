@@ -2,7 +2,7 @@
 // and needs no data set; `rondo train lenet` times the real one.
 
 #include <rondo/bench/support/bench.h>
-#include <rondo/nn/train/fit.h>
+#include <rondo/nn/fit/fit.h>
 #include <rondo/nn/lenet_from_scratch.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/bench/support/inputs.h>

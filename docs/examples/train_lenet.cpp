@@ -1,5 +1,6 @@
 // Trains LeNet on Fashion-MNIST, data-parallel on two ranks. Usage: train_lenet [DIRECTORY]
-#include <rondo/nn/train/fit.h>
+#include <rondo/nn/data/fashion_mnist.h>
+#include <rondo/nn/fit/fit.h>
 #include <rondo/nn/models/models.h>
 
 #include <cstdio>

@@ -1,25 +1,14 @@
 // BatchIterator: provides the samples of each training step, in the memory of the replicas' devices.
 #pragma once
 
-#include <rondo/kernels/core/view.h>
+#include <rondo/nn/graph/loss.h>
 #include <rondo/nn/graph/replica.h>
-#include <rondo/nn/train/shard.h>
-#include <rondo/nn/train/unique.h>
+#include <rondo/nn/graph/shard.h>
+#include <rondo/nn/graph/unique.h>
 
 #include <cstdint>
 
 namespace rondo::nn {
-
-enum class Loss {
-  cross_entropy,  // softmax cross-entropy of a sample's outputs with its label
-  squared_error,  // summed over a sample's outputs
-};
-
-// What the loss compares the outputs with: one entry per sample of the replica. Each loss uses one member.
-struct LossTarget {
-  VectorView<int32_t> labels;
-  MatrixView<float> values;
-};
 
 // The work enqueued for a step may be recorded and replayed for later steps, so positions that change between
 // steps must be in device memory.

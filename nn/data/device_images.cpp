@@ -2,8 +2,7 @@
 
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/data/batch.h>
-#include <rondo/nn/data/labels.h>
-#include <rondo/nn/train/data_parallel.h>
+#include <rondo/nn/data/image_set.h>
 
 #include <limits>
 #include <map>
@@ -21,19 +20,16 @@ void set(Buffer<int64_t>& counter, int64_t value, cudaStream_t stream) {
 
 }  // namespace
 
-DeviceImages::DeviceImages(DataParallel& model, std::span<const uint8_t> images,
+DeviceImages::DeviceImages(std::span<Replica> replicas, std::span<const uint8_t> images,
                            std::span<const uint8_t> labels)
     : size_(static_cast<int64_t>(labels.size())) {
-  const auto sample = static_cast<size_t>(model.graph().input().shape.size());
-  if (labels.empty() || images.size() != labels.size() * sample)
-    throw Error(bad_argument("DeviceImages: ", there_are(images.size(), "byte"), " and ",
-                             counted(labels.size(), "label"), ", must be ", counted(sample, "byte"),
-                             " for each of at least one label"));
+  const Graph& graph = replicas[0].graph();
+  const Shape input = graph.input().shape;
+  check_images("DeviceImages", {input, images, labels}, input, graph.output().shape.size());
   if (labels.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
     throw Error(bad_argument("DeviceImages: ", there_are(labels.size(), "image"), ", must be below 2^31"));
-  check_labels("DeviceImages", labels, model.graph().output().shape.size());
   std::map<int, std::shared_ptr<OnDevice>> on;
-  for (Replica& replica : model.replicas()) {
+  for (const Replica& replica : replicas) {
     std::shared_ptr<OnDevice>& there = on[replica.device()];
     if (!there) {
       const DeviceScope scope(replica.device());
@@ -73,13 +69,11 @@ void DeviceImages::gather(Replica& replica, size_t rank, Shard samples, VectorVi
   gather(replica, rank, {}, of_rank_[rank]->zero.data(), size_, samples, labels);
 }
 
-ShuffledBatches::ShuffledBatches(DataParallel& model, const DeviceImages& images, int64_t batch,
+ShuffledBatches::ShuffledBatches(std::span<Replica> replicas, const DeviceImages& images, int64_t batch,
                                  uint64_t seed)
     : images_(images), batch_(batch), seed_(seed) {
-  if (batch < 1 || batch > model.options().batch)
-    throw Error(bad_argument("ShuffledBatches: the batch is ", batch, ", must be 1 to ",
-                             model.options().batch, ", the model's"));
-  for (Replica& replica : model.replicas()) {
+  if (batch < 1) throw Error(bad_argument("ShuffledBatches: the batch is ", batch, ", must be at least 1"));
+  for (Replica& replica : replicas) {
     images.check_serve(replica, places_.size());
     const DeviceScope scope(replica.device());
     places_.push_back({&replica, Buffer<int32_t>(images.size()), Buffer<int64_t>(1), Buffer<int64_t>(1)});

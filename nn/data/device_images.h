@@ -1,4 +1,4 @@
-// DeviceImages: a set of labelled images in the memory of a model's devices, uploaded once, as bytes.
+// DeviceImages: a set of labelled images in the memory of the replicas' devices, uploaded once, as bytes.
 // ShuffledBatches: draws batches from it on the devices, so that training never waits for the host.
 #pragma once
 
@@ -13,14 +13,12 @@
 
 namespace rondo::nn {
 
-class DataParallel;
-
 class DeviceImages {
  public:
-  // `images` holds the samples one after the other, in the shape of the network's input (NHWC), with one
-  // label each, in [0, outputs of the network). A byte b becomes b / 255. Ranks on one device share a copy.
+  // `replicas`: those of a DataParallel, which converts to them. They must outlive this. `images` holds the
+  // samples one after the other, in the shape of the network's input (NHWC), with one label each, in [0, outputs of the network). A byte b becomes b / 255. Ranks on one device share a copy.
   // Throws rondo::Error: bad_argument, out_of_resources.
-  DeviceImages(DataParallel& model, std::span<const uint8_t> images, std::span<const uint8_t> labels);
+  DeviceImages(std::span<Replica> replicas, std::span<const uint8_t> images, std::span<const uint8_t> labels);
 
   int64_t size() const { return size_; }
   // Throws a bad_argument Error if the images were uploaded for another model.
@@ -47,7 +45,8 @@ class DeviceImages {
 class ShuffledBatches : public BatchIterator {
  public:
   // Batches of `batch` samples; the last of an epoch has the remaining ones. `images` must outlive this.
-  ShuffledBatches(DataParallel& model, const DeviceImages& images, int64_t batch, uint64_t seed);
+  // Throws rondo::Error: bad_argument for a batch below 1, or for images of other replicas.
+  ShuffledBatches(std::span<Replica> replicas, const DeviceImages& images, int64_t batch, uint64_t seed);
 
   // Starts an epoch with a new order of all samples, which depends only on seed and epoch. The next step is
   // number `step` of the epoch. Throws rondo::Error: bad_argument unless 0 <= step <= steps().

@@ -136,6 +136,11 @@ FashionMnist load_fashion_mnist(const std::string& directory, Checksums checksum
   return data;
 }
 
+FashionMnist::operator nn::DataSet() const {
+  constexpr nn::Shape kImage = {kHeight, kWidth, 1};
+  return {{kImage, train_images, train_labels}, {kImage, test_images, test_labels}};
+}
+
 void keep_first(FashionMnist& data, int64_t samples) {
   keep_first(data.train_images, data.train_labels, data.train_count, samples);
   keep_first(data.test_images, data.test_labels, data.test_count, samples);

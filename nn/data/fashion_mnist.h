@@ -2,6 +2,8 @@
 // Rasul, R. Vollgraf, 2017). Other data sets in the same four files, such as MNIST, work too.
 #pragma once
 
+#include <rondo/nn/data/image_set.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,6 +23,9 @@ struct FashionMnist {
   int64_t train_count = 0;
   int64_t test_count = 0;
   bool authentic = false;  // all four files are byte for byte those of Fashion-MNIST
+
+  // Views of the images, of 28 x 28 x 1, and their labels.
+  operator nn::DataSet() const;
 };
 
 // Where the Debian and Ubuntu package dataset-fashion-mnist installs the files.

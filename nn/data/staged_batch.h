@@ -10,8 +10,6 @@
 
 namespace rondo::nn {
 
-class ReplicaGroup;
-
 // The copy of a shard to a device. `all` is in host memory and holds `width` elements per sample.
 template <class T>
 HostUploads::Part upload_of_shard(T* to, std::span<const T> all, Shard shard, int64_t width) {
@@ -21,8 +19,9 @@ HostUploads::Part upload_of_shard(T* to, std::span<const T> all, Shard shard, in
 
 class StagedBatch : public BatchIterator {
  public:
-  // Allocates room for shards of up to `most` samples. The group must outlive this.
-  StagedBatch(ReplicaGroup& group, int64_t most);
+  // Allocates room for shards of up to `most` samples. uploads[rank] copies to the device of replicas[rank],
+  // on its stream. Both must outlive this.
+  StagedBatch(std::span<Replica> replicas, std::span<HostUploads> uploads, int64_t most);
 
   // Enqueues the copy of shards[rank] of the batch on its replica's stream. The targets are labels, or
   // `outputs` values per sample. Memory that is not pinned may be reused after the call (host_uploads.h).
@@ -43,7 +42,8 @@ class StagedBatch : public BatchIterator {
     Buffer<int32_t> labels;
   };
 
-  ReplicaGroup& group_;
+  std::span<HostUploads> uploads_;
+  int64_t width_, outputs_;  // elements per sample
   int64_t batch_ = 0;
   Loss loss_ = Loss::cross_entropy;
   std::vector<Staged> staged_;

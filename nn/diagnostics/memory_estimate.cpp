@@ -3,9 +3,9 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/text.h>
-#include <rondo/kernels/loss/cross_entropy.h>
-#include <rondo/kernels/loss/squared_error.h>
 #include <rondo/kernels/runtime/platform.h>
+#include <rondo/nn/graph/loss.h>
+#include <rondo/nn/train/gradient_exchange.h>
 
 #include <algorithm>
 #include <limits>
@@ -13,14 +13,6 @@
 namespace rondo::nn {
 
 namespace {
-
-int64_t loss_bytes(int64_t batch, int64_t outputs) {
-  const int64_t labels = batch * static_cast<int64_t>(sizeof(int32_t));
-  const int64_t targets = batch * outputs * static_cast<int64_t>(sizeof(float));
-  const int64_t workspace = std::max(softmax_cross_entropy_workspace_bytes(batch, outputs),
-                                     squared_error_workspace_bytes(batch, outputs));
-  return labels + targets + static_cast<int64_t>(sizeof(LossStats)) + workspace;
-}
 
 // INT64_MAX if it is larger.
 int64_t optimizer_bytes(const OptimizerSize& size, int64_t arena_bytes) {
@@ -41,37 +33,37 @@ int64_t MemoryEstimate::total() const {
   return sum;
 }
 
-MemoryEstimate estimate_training(const Graph& graph, const EstimateOptions& options) {
-  if (options.batch < 0 || options.optimizer.arenas < 0 || options.optimizer.bytes < 0 || options.ranks < 1)
-    throw Error(bad_argument("memory estimate: a batch of ", options.batch, ", ",
-                             counted(options.optimizer.arenas, "optimizer arena"), " and ",
-                             counted(options.optimizer.bytes, "byte"), " beside them, ",
-                             counted(options.ranks, "rank"),
-                             ": none may be negative, and the ranks must be at least 1"));
-  constexpr int64_t kMostSamples = int64_t{1} << 31;
-  if (options.batch > kMostSamples)
-    throw Error(
-        bad_argument("memory estimate: a batch of ", options.batch, ", must be at most ", kMostSamples));
-  if (options.optimizer.bytes > kMaxBytes)
-    throw Error(bad_argument("memory estimate: the optimizer has ", counted(options.optimizer.bytes, "byte"),
-                             " beside its arenas, must be at most ", kMaxBytes));
-  const MemoryPlan plan = plan_training(graph, options.batch, options.plan);
-  const ReplicaMemory replica = Replica::memory(graph, plan, options.batch);
+MemoryEstimate estimate_memory(const Graph& graph, const DataParallelOptions& wanted,
+                               OptimizerSize optimizer) {
+  const DataParallelOptions options = checked(wanted);
+  if (optimizer.arenas < 0 || optimizer.bytes < 0 || optimizer.bytes > kMaxBytes)
+    throw Error(bad_argument("memory estimate: the optimizer has ", counted(optimizer.arenas, "arena"),
+                             " and ", counted(optimizer.bytes, "byte"),
+                             " beside them, must be at least 0, and the bytes at most ", kMaxBytes));
+  const int64_t samples = samples_per_replica(options);
+  const MemoryPlan plan = plan_training(graph, samples, {.checkpoint_layers = options.checkpoint_layers});
+  const ReplicaMemory replica = Replica::memory(graph, plan, samples);
   int64_t exchange = 0;
-  for (const CommunicatorOptions& communicator : options.communicators)
-    exchange += Communicator::bytes_per_rank(options.ranks, communicator);
-  return {{
+  for (const auto& communicator : {gradient_exchange(options, graph), statistics_exchange(options)})
+    if (communicator)
+      exchange += Communicator::bytes_per_rank(static_cast<int>(options.devices.size()), *communicator);
+  MemoryEstimate estimate = {{
       {"parameters", replica.parameters},
       {"parameters in bfloat16", replica.rounded_parameters},
-      {"gradients", (options.accumulates ? 2 : 1) * replica.gradients},
-      {"optimizer", optimizer_bytes(options.optimizer, replica.parameters)},
+      {"gradients", (options.micro_batches > 1 ? 2 : 1) * replica.gradients},
+      {"optimizer", optimizer_bytes(optimizer, replica.parameters)},
       {"layers' states", replica.states},
       {"activations and their gradients", replica.arena},
       {"statistics, step counter", replica.statistics},
       {"workspace", replica.workspace},
-      {"labels, targets, loss", loss_bytes(options.batch, graph.output().shape.size())},
+      {"labels, targets, loss", LossHead::bytes(samples, graph.output().shape.size())},
       {"all-reduce", exchange},
   }};
+  if (const int64_t rounded = rounded_bucket_size(options, graph))
+    estimate.parts.push_back({"gradients in bfloat16", rounded * size_of(DType::bfloat16)});
+  if (options.keep_finite)
+    estimate.parts.push_back({"NaN check of the gradients", sizeof(unsigned long long)});
+  return estimate;
 }
 
 Status check_fits(const MemoryEstimate& estimate, int device) {

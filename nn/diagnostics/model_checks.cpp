@@ -1,5 +1,4 @@
 #include <rondo/kernels/data/batch.h>
-#include <rondo/kernels/reduce/first_nonfinite.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/diagnostics/replica_check.h>
 #include <rondo/nn/train/data_parallel.h>
@@ -14,19 +13,8 @@ int64_t differing_values(DataParallel& model) {
   return model.world().sum(check.differences(), "adding up differences");
 }
 
-std::string nonfinite_value(DataParallel& model) {
-  const unsigned long long first = model.group().found_inf();
-  if (first == kAllFinite) return "";
-  if (!model.group().losses_are_finite()) return "the loss";
-  const auto index = static_cast<int64_t>(first);
-  for (const Parameter& p : model.graph().parameters())
-    if (index < p.offset + p.size)
-      return concat("the gradient of '", p.name, "'",
-                    index == 0 && model.world().processes() ? ", or the loss in another process," : "");
-  return "a gradient";
-}
-
-void clear_nonfinite_value(DataParallel& model) { model.group().clear_found_inf(); }
+std::string nonfinite_value(DataParallel& model) { return model.group().nonfinite_value(); }
+void clear_nonfinite_value(DataParallel& model) { model.group().clear_nonfinite_value(); }
 
 std::optional<NonfiniteTensor> find_nonfinite_tensor(DataParallel& model, BatchIterator& batches,
                                                      int64_t steps_ago) {
@@ -38,8 +26,13 @@ std::optional<NonfiniteTensor> find_nonfinite_tensor(DataParallel& model, BatchI
   };
   const auto search = [&]() -> std::optional<NonfiniteTensor> {
     for (int64_t index = 0; index < group.options().micro_batches; ++index) {
-      const Pass training = group.training_pass(batch, index);
-      group.load(batches, batch, index);
+      Pass training = group.training_pass(batch, index);
+      training.rounded = false;
+      group.on_each([&](Replica& replica, size_t rank) {
+        const Shard samples = group.micro_batch(batch, rank, index);
+        replica.set_batch(samples.size, samples.first);
+        batches.load(replica, rank, samples, group.loss(rank).target(0, samples.size));
+      });
       group.streams().synchronize();
       if (const auto found = first_nonfinite_in_forward(group.replicas(), training, &group.world()))
         return found;

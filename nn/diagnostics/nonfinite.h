@@ -8,7 +8,7 @@
 
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/nn/graph/replica.h>
-#include <rondo/nn/train/shard.h>
+#include <rondo/nn/graph/shard.h>
 #include <rondo/nn/train/world.h>
 
 #include <functional>

@@ -1,7 +1,7 @@
 #include <rondo/nn/diagnostics/summary.h>
 
-#include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/graph/memory_plan.h>
+#include <rondo/nn/train/data_parallel.h>
 
 namespace rondo::nn {
 

@@ -1,8 +1,8 @@
 // Summary: the operations of a network and their cost, one row per operation.
 #pragma once
 
-#include <rondo/nn/graph/graph.h>
 #include <rondo/nn/diagnostics/memory_estimate.h>
+#include <rondo/nn/graph/graph.h>
 
 #include <string>
 #include <vector>

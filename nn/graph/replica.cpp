@@ -30,13 +30,14 @@ int64_t workspace_bytes(const Graph& graph, int64_t max_batch) {
   return most;
 }
 
-Replica::Replica(const Graph& graph, int device, cudaStream_t stream, MemoryPlan plan, int64_t max_batch)
+Replica::Replica(const Graph& graph, int device, cudaStream_t stream, MemoryPlan plan, int64_t max_batch,
+                 int64_t in_flight)
     : graph_(graph), device_(device), stream_(stream), plan_(std::move(plan)), max_batch_(max_batch) {
   const DeviceScope scope(device);
   parameters_ = Buffer<float>(graph.parameter_arena_size());
   gradients_ = Buffer<float>(graph.parameter_arena_size());
   states_ = Buffer<float>(graph.state_arena_size());
-  arena_ = Buffer<float>(plan_.size);
+  for (int64_t i = 0; i < in_flight; ++i) batches_.push_back({0, 0, Buffer<float>(plan_.size)});
   sums_ = Buffer<double>(sums_size(graph));
   step_ = Buffer<int64_t>(1);
   workspace_ = Buffer<std::byte>(workspace_bytes(graph, max_batch));
@@ -60,13 +61,24 @@ ReplicaMemory Replica::memory(const Graph& graph, const MemoryPlan& plan, int64_
           .workspace = workspace_bytes(graph, max_batch)};
 }
 
+ReplicaMemory Replica::memory() const {
+  ReplicaMemory memory = {.parameters = parameters_.bytes(),
+                          .gradients = gradients_.bytes(),
+                          .rounded_parameters = rounded_parameters_.bytes(),
+                          .states = states_.bytes(),
+                          .statistics = sums_.bytes() + step_.bytes(),
+                          .workspace = workspace_.bytes()};
+  for (const Batch& batch : batches_) memory.arena += batch.arena.bytes();
+  return memory;
+}
+
 void Replica::set_batch(int64_t batch, int64_t first) {
   if (batch < 0 || batch > max_batch_)
     throw Error(bad_argument("replica: a batch of ", counted(batch, "sample"),
                              ", must be at least 0 and at most ", max_batch_,
                              ", for which the memory was planned"));
-  batch_ = batch;
-  first_ = first;
+  batches_[selected_].size = batch;
+  batches_[selected_].first = first;
 }
 
 void Replica::fill(float* data, const Parameter& parameter, uint64_t seed, uint64_t sequence) {

@@ -45,15 +45,34 @@ struct ReplicaMemory {
 inline constexpr int64_t kMostBatchesTried = 4096;
 int64_t workspace_bytes(const Graph& graph, int64_t max_batch);
 
+// The arguments of one call of an operation, and the memory that they refer to. The context's spans refer to the
+// other members, so it must not be moved or copied after Replica::prepare().
+struct OpCall {
+  OpCall() = default;
+  OpCall(const OpCall&) = delete;
+  OpCall& operator=(const OpCall&) = delete;
+
+  OpContext context;
+  std::vector<ConstTensor> inputs;
+  std::vector<Tensor> input_gradients;
+  std::vector<float*> parameters, gradients, states;
+  std::vector<const __nv_bfloat16*> rounded_parameters;
+  double* sums[2] = {};
+};
+
 class Replica {
  public:
   // `stream` is a stream of `device` and receives all work of this replica. The graph must outlive the
-  // replica. Parameters and states are 0 until initialise(). Throws rondo::Error.
-  Replica(const Graph& graph, int device, cudaStream_t stream, MemoryPlan plan, int64_t max_batch);
+  // replica. Parameters and states are 0 until initialise(). in_flight: the number of batches whose
+  // activations it has memory for. Throws rondo::Error.
+  Replica(const Graph& graph, int device, cudaStream_t stream, MemoryPlan plan, int64_t max_batch,
+          int64_t in_flight = 1);
 
   int device() const { return device_; }
   cudaStream_t stream() const { return stream_; }
   int64_t max_batch() const { return max_batch_; }
+  const MemoryPlan& plan() const { return plan_; }
+  ReplicaMemory memory() const;
 
   // All parameters, gradients or states, in float32, as one flat vector, including the gaps between tensors,
   // which stay 0. Call parameters() or parameter() again for every change of the values: after the call the
@@ -77,11 +96,13 @@ class Replica {
   // True: an optimizer has written parameters() and rounded_parameters() together.
   void set_rounded_is_current(bool current) { rounded_is_current_ = current; }
 
+  // Makes batch `index` in [0, in_flight) the one that the following functions refer to; at first it is 0.
+  void select(int64_t index) { selected_ = static_cast<size_t>(index); }
   // Sets the replica's samples of the next pass: their number, and the number of samples of the whole batch
   // on lower ranks.
   void set_batch(int64_t batch, int64_t first);
-  int64_t batch() const { return batch_; }
-  int64_t first() const { return first_; }
+  int64_t batch() const { return batches_[selected_].size; }
+  int64_t first() const { return batches_[selected_].first; }
   const Graph& graph() const { return graph_; }
   // Write the input before forward(), which may overwrite it. The output is valid from forward() until
   // backward() begins; write the output gradient between the two.
@@ -96,6 +117,20 @@ class Replica {
   Tensor output_of(int node);
   Tensor input_gradient_of(int node, int i);
   Tensor added_to_by(int node, int i);
+
+  // ---- For running single operations, as a pass does for all replicas ----
+
+  // Throws a bad_argument Error if the plan has no such step.
+  const Step& step_of(ScheduleEntry::Kind kind, int node) const;
+  // Fills `call` with the arguments of a step of the plan. summed_batch: OpContext::summed_batch. gradients:
+  // where the operation writes its parameters' gradients, one after the other (ArenaLayout); null: their place
+  // in gradients().
+  void prepare(OpCall& call, const Step& step, const Pass& pass, int64_t summed_batch,
+               float* gradients = nullptr);
+  // Call after backward of a step. For each input that several operations use, adds the gradient that this
+  // one computed to the sum of the gradients so far.
+  void add_contributions(const Step& step);
+
   // Result of first_nonfinite() for the gradients, for the optimizers' kernels; null if it is not computed.
   const unsigned long long* found_inf() const { return found_inf_; }
   void set_found_inf(const unsigned long long* found_inf) { found_inf_ = found_inf; }
@@ -104,21 +139,22 @@ class Replica {
   // Sets parameters and states to initial values that depend only on the seed, on the replica's stream.
   void initialise(uint64_t seed);
 
-  // Memory that a replica will allocate.
+  // Memory that a replica with one batch in flight will allocate.
   static ReplicaMemory memory(const Graph& graph, const MemoryPlan& plan, int64_t max_batch);
-  static int64_t bytes(const Graph& graph, const MemoryPlan& plan, int64_t max_batch) {
-    return memory(graph, plan, max_batch).total();
-  }
 
  private:
-  friend class PassRunner;
+  // A batch in flight.
+  struct Batch {
+    int64_t size = 0, first = 0;
+    Buffer<float> arena;  // activations and their gradients
+  };
 
   static VectorView<float> view(Buffer<float>& buffer) { return {buffer.data(), buffer.size()}; }
   Tensor tensor(int64_t place, const Value& value) {
-    return {place == kNowhere ? nullptr : arena_.data() + place, batch_, value.shape, value.type};
+    Batch& batch = batches_[selected_];
+    return {place == kNowhere ? nullptr : batch.arena.data() + place, batch.size, value.shape, value.type};
   }
   Tensor tensor(int64_t place, int value) { return tensor(place, graph_.value(value)); }
-  const Step& step_of(ScheduleEntry::Kind kind, int node) const;
   void fill(float* data, const Parameter& parameter, uint64_t seed, uint64_t sequence);
 
   const Graph& graph_;
@@ -127,8 +163,9 @@ class Replica {
   MemoryPlan plan_;
   int64_t max_batch_;
   const unsigned long long* found_inf_ = nullptr;
-  int64_t batch_ = 0, first_ = 0;
-  Buffer<float> parameters_, gradients_, states_, arena_;
+  std::vector<Batch> batches_;  // in flight
+  size_t selected_ = 0;
+  Buffer<float> parameters_, gradients_, states_;
   Buffer<__nv_bfloat16> rounded_parameters_;  // empty if activations are float32
   bool rounded_is_current_ = false;
   Buffer<double> sums_;

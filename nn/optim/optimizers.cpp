@@ -1,5 +1,4 @@
 #include <rondo/nn/optim/optimizers.h>
-#include <rondo/nn/train/data_parallel.h>
 
 #include <rondo/kernels/data/fill.h>
 #include <rondo/kernels/optimizer/sgd.h>
@@ -8,11 +7,12 @@
 
 namespace rondo::nn {
 
-Optimizer::Optimizer(DataParallel& model, float learning_rate, std::vector<std::string> arenas, int64_t bytes)
+Optimizer::Optimizer(std::span<Replica> replicas, float learning_rate, std::vector<std::string> arenas,
+                     int64_t bytes)
     : learning_rate_(0), arena_names_(std::move(arenas)) {
-  if (model.graph().parameters().empty())
+  if (replicas.empty() || replicas[0].graph().parameters().empty())
     throw Error(bad_argument("optimizer: the network has no parameters, must have at least one to train"));
-  for (Replica& replica : model.replicas()) {
+  for (Replica& replica : replicas) {
     const DeviceScope scope(replica.device());
     State& state = states_.emplace_back(State{&replica, Buffer<float>(1), {}, Buffer<std::byte>(bytes)});
     for (size_t i = 0; i < arena_names_.size(); ++i)
@@ -47,8 +47,8 @@ OptimizerMemory Optimizer::memory(size_t rank) {
   return memory;
 }
 
-Sgd::Sgd(DataParallel& model, SgdOptions options)
-    : Optimizer(model, options.learning_rate,
+Sgd::Sgd(std::span<Replica> replicas, SgdOptions options)
+    : Optimizer(replicas, options.learning_rate,
                 options.momentum != 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{}),
       options_(options) {}
 
@@ -69,18 +69,18 @@ void Sgd::step(Replica& replica, size_t rank, float scale) {
                             replica.stream()));
 }
 
-Adam::Adam(DataParallel& model, AdamSettings settings)
-    : Optimizer(model, settings.learning_rate, {"first_moment", "second_moment"}, sizeof(AdamState)),
-      settings_(settings) {}
+Adam::Adam(std::span<Replica> replicas, AdamOptions options)
+    : Optimizer(replicas, options.learning_rate, {"first_moment", "second_moment"}, sizeof(AdamState)),
+      options_(options) {}
 
 AdamState* Adam::adam_state(size_t rank) { return reinterpret_cast<AdamState*>(state(rank).beside.data()); }
 
 std::vector<OptimizerSetting> Adam::settings() const {
-  return {{"beta1", settings_.beta1},
-          {"beta2", settings_.beta2},
-          {"eps", settings_.eps},
-          {"weight_decay", settings_.weight_decay},
-          {"decoupled", settings_.decoupled ? 1.0f : 0.0f}};
+  return {{"beta1", options_.beta1},
+          {"beta2", options_.beta2},
+          {"eps", options_.eps},
+          {"weight_decay", options_.weight_decay},
+          {"decoupled", options_.decoupled ? 1.0f : 0.0f}};
 }
 
 // The step count is sufficient: each step computes the rest of AdamState from it.
@@ -92,13 +92,13 @@ OptimizerMemory Adam::memory(size_t rank) {
 
 void Adam::step(Replica& replica, size_t rank, float scale) {
   State& s = state(rank);
-  const AdamOptions options = {scale,
-                               settings_.beta1,
-                               settings_.beta2,
-                               settings_.eps,
-                               settings_.weight_decay,
-                               settings_.decoupled,
-                               replica.found_inf()};
+  const rondo::AdamOptions options = {scale,
+                                      options_.beta1,
+                                      options_.beta2,
+                                      options_.eps,
+                                      options_.weight_decay,
+                                      options_.decoupled,
+                                      replica.found_inf()};
   const auto arena = [&](size_t i) { return VectorView<float>{s.arenas[i].data(), s.arenas[i].size()}; };
   throw_if_error(adam_begin_step(adam_state(rank), s.rate.data(), options, replica.stream()));
   throw_if_error(adam_update(replica.parameters(), replica.rounded_parameters(), arena(0), arena(1),

@@ -1,19 +1,18 @@
 // Optimizers: update the parameters of every replica after the gradients have been summed.
 #pragma once
 
-#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/optimizer/adam.h>
-#include <rondo/nn/train/unique.h>
+#include <rondo/kernels/runtime/buffer.h>
+#include <rondo/nn/graph/replica.h>
+#include <rondo/nn/graph/unique.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace rondo::nn {
-
-class DataParallel;
-class Replica;
 
 // The optimizer's state for one replica, in the memory of the replica's device.
 struct OptimizerMemory {
@@ -40,7 +39,8 @@ struct OptimizerSize {
   int64_t bytes = 0;  // other memory: learning rate, Adam's state
 };
 
-// An optimizer belongs to the model it was made for and must be destroyed before it.
+// An optimizer belongs to the replicas it was made for and must be destroyed before them. A DataParallel
+// converts to its replicas.
 class Optimizer : public Unique {
  public:
   virtual ~Optimizer();  // waits for enqueued steps
@@ -70,7 +70,8 @@ class Optimizer : public Unique {
   // Allocates, on each replica's device, one state arena per name (of the parameters' size) and `bytes` bytes
   // of other state, all zero. Steps must not use members of a derived class: those are destroyed before
   // ~Optimizer() waits.
-  Optimizer(DataParallel& model, float learning_rate, std::vector<std::string> arenas, int64_t bytes = 0);
+  Optimizer(std::span<Replica> replicas, float learning_rate, std::vector<std::string> arenas,
+            int64_t bytes = 0);
 
   struct State {
     Replica* replica;
@@ -97,7 +98,7 @@ struct SgdOptions {
 class Sgd : public Optimizer {
  public:
   static constexpr OptimizerSize size(float momentum) { return {momentum != 0 ? 1 : 0, sizeof(float)}; }
-  explicit Sgd(DataParallel& model, SgdOptions options = {});
+  explicit Sgd(std::span<Replica> replicas, SgdOptions options = {});
   void step(Replica& replica, size_t rank, float scale) override;
   bool rounds_parameters() const override { return true; }
   std::string kind() const override { return "sgd"; }
@@ -107,7 +108,7 @@ class Sgd : public Optimizer {
   SgdOptions options_;
 };
 
-struct AdamSettings {
+struct AdamOptions {
   float learning_rate = 1e-3f;
   float beta1 = 0.9f;
   float beta2 = 0.999f;
@@ -120,7 +121,7 @@ struct AdamSettings {
 class Adam : public Optimizer {
  public:
   static constexpr OptimizerSize kSize = {2, sizeof(float) + sizeof(AdamState)};
-  explicit Adam(DataParallel& model, AdamSettings settings = {});
+  explicit Adam(std::span<Replica> replicas, AdamOptions options = {});
   void step(Replica& replica, size_t rank, float scale) override;
   bool rounds_parameters() const override { return true; }
   std::string kind() const override { return "adam"; }
@@ -130,7 +131,7 @@ class Adam : public Optimizer {
  private:
   AdamState* adam_state(size_t rank);
 
-  AdamSettings settings_;
+  AdamOptions options_;
 };
 
 }  // namespace rondo::nn

@@ -2,9 +2,9 @@
 // on data parallelism is nn/lenet_from_scratch.cpp.
 #pragma once
 
-#include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/optim/optimizers.h>
 #include <rondo/nn/strategies/strategy.h>
+#include <rondo/nn/train/data_parallel.h>
 
 namespace rondo::nn {
 

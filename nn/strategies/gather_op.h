@@ -22,7 +22,7 @@
 
 #include <rondo/kernels/core/counted.h>
 #include <rondo/nn/graph/op.h>
-#include <rondo/nn/train/shard.h>
+#include <rondo/nn/graph/shard.h>
 
 #include <vector>
 

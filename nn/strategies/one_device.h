@@ -1,8 +1,8 @@
 // OneDevice: the whole network and the whole batch on one device. The baseline for the other strategies.
 #pragma once
 
-#include <rondo/nn/graph/replica.h>
-#include <rondo/nn/strategies/loss_head.h>
+#include <rondo/nn/optim/optimizers.h>
+#include <rondo/nn/strategies/strategy.h>
 
 namespace rondo::nn {
 
@@ -13,7 +13,7 @@ class OneDevice : public Strategy {
   ~OneDevice() override;  // waits for the steps
 
   void train_step(const Batch& batch) override;
-  LossStats take_loss_stats() override { return head_.take_loss_stats(); }
+  LossStats take_loss_stats() override { return head_.take_stats(); }
   std::vector<float> parameters() override { return parameters_of(replica_); }
   std::vector<RankMemory> memory() const override;
   int64_t sent_bytes() const override { return 0; }
@@ -21,12 +21,11 @@ class OneDevice : public Strategy {
  private:
   StrategyOptions options_;
   Graph graph_;
-  MemoryPlan plan_;
   Stream stream_;
   HostUploads uploads_;
   Replica replica_;
   LossHead head_;
-  Buffer<float> learning_rate_;
+  Sgd sgd_;
 };
 
 }  // namespace rondo::nn

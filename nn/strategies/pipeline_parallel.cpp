@@ -34,7 +34,7 @@
 #include <rondo/nn/strategies/pipeline_parallel.h>
 
 #include <rondo/kernels/core/counted.h>
-#include <rondo/nn/train/shard.h>
+#include <rondo/nn/graph/shard.h>
 
 #include <algorithm>
 
@@ -124,19 +124,19 @@ void PipelineParallel::send(Stage& from, const Tensor& what, Event& ready, Stage
 }
 
 // Runs one micro-batch through all stages and the loss: every F with one number in the picture.
-void PipelineParallel::forward(int64_t micro, int64_t first) {
+void PipelineParallel::forward(int64_t micro, int64_t first, Loss loss) {
   const auto i = static_cast<size_t>(micro);
   for (size_t s = 0; s < stages_.size(); ++s) {
     Stage& stage = stages_[s];
     if (s > 0) {
       Stage& before = stages_[s - 1];
-      send(before, before.worker->output(micro), before.ready[i], stage, stage.worker->input(micro),
+      send(before, before.worker->at(micro).output(), before.ready[i], stage, stage.worker->at(micro).input(),
            before.arrived[i]);
     }
     for (int node = 0; node < stage.worker->nodes(); ++node) stage.worker->forward(node, micro);
   }
-  Worker& last = *stages_.back().worker;
-  head_->run(last.output(micro), last.output_gradient(micro), first);
+  Replica& last = stages_.back().worker->at(micro);
+  head_->run(loss, ConstTensor(last.output()).samples(), last.output_gradient().samples(), first);
 }
 
 // Runs one micro-batch backward through all stages: every B with one number.
@@ -147,8 +147,8 @@ void PipelineParallel::backward(int64_t micro, bool add) {
     for (int node = stage.worker->nodes() - 1; node >= 0; --node) stage.worker->backward(node, micro, add);
     if (s == 0) break;
     Stage& before = stages_[s - 1];
-    send(stage, stage.worker->input_gradient(micro), stage.gradient_ready[i], before,
-         before.worker->output_gradient(micro), stage.gradient_arrived[i]);
+    send(stage, stage.worker->at(micro).input_gradient(), stage.gradient_ready[i], before,
+         before.worker->at(micro).output_gradient(), stage.gradient_arrived[i]);
   }
 }
 
@@ -157,25 +157,28 @@ void PipelineParallel::train_step(const Batch& batch) {
   const int64_t micros = std::min(options_.micro_batches, size);  // so that none is empty
   for (int64_t micro = 0; micro < micros; ++micro) {
     const Shard shard = shard_of(size, micro, micros);
-    for (Stage& stage : stages_) stage.worker->set_batch(micro, shard.size, shard.first);
-    stages_[0].worker->upload_input(micro, nn::part_of(batch, size, shard.first, shard.size).x);
+    for (Stage& stage : stages_) stage.worker->at(micro).set_batch(shard.size, shard.first);
+    Worker& first = *stages_[0].worker;
+    first.uploads().enqueue(
+        {upload_of(first.at(micro).input().as(), nn::part_of(batch, size, shard.first, shard.size).x)});
   }
-  head_->upload(batch, 0);
-  for (int64_t micro = 0; micro < micros; ++micro) forward(micro, shard_of(size, micro, micros).first);
+  stages_.back().worker->uploads().enqueue({upload_of_targets(*head_, batch)});
+  for (int64_t micro = 0; micro < micros; ++micro)
+    forward(micro, shard_of(size, micro, micros).first, batch.loss());
   for (int64_t micro = micros - 1; micro >= 0; --micro) backward(micro, micro < micros - 1);
   for (Stage& stage : stages_) stage.worker->update(1.0f / static_cast<float>(size));
 }
 
 std::vector<float> PipelineParallel::parameters() {
   std::vector<float> all(static_cast<size_t>(whole_.parameter_arena_size()), 0.0f);
-  for (Stage& stage : stages_) put_parts(all, {stage.part}, stage.worker->parameters());
+  for (Stage& stage : stages_) put_parts(all, {stage.part}, parameters_of(stage.worker->replica()));
   return all;
 }
 
 std::vector<RankMemory> PipelineParallel::memory() const {
   std::vector<RankMemory> all;
   for (const Stage& stage : stages_) all.push_back(stage.worker->memory());
-  all.back().buffers += head_->bytes();
+  all.back().buffers += LossHead::bytes(options_.batch, whole_.output().shape.size());
   return all;
 }
 

@@ -2,7 +2,6 @@
 // pipeline_parallel.cpp is the lesson. stage_split.h describes where the network is split.
 #pragma once
 
-#include <rondo/nn/strategies/loss_head.h>
 #include <rondo/nn/strategies/stage_split.h>
 #include <rondo/nn/strategies/worker.h>
 
@@ -19,7 +18,7 @@ class PipelineParallel : public Strategy {
   ~PipelineParallel() override;  // waits for the steps
 
   void train_step(const Batch& batch) override;
-  LossStats take_loss_stats() override { return head_->take_loss_stats(); }
+  LossStats take_loss_stats() override { return head_->take_stats(); }
   std::vector<float> parameters() override;
   std::vector<RankMemory> memory() const override;
   int64_t sent_bytes() const override { return sent_bytes_; }
@@ -40,7 +39,7 @@ class PipelineParallel : public Strategy {
   };
 
   void send(Stage& from, const Tensor& what, Event& ready, Stage& to, const Tensor& where, Event& arrived);
-  void forward(int64_t micro, int64_t first);
+  void forward(int64_t micro, int64_t first, Loss loss);
   void backward(int64_t micro, bool add);
 
   StrategyOptions options_;

@@ -4,7 +4,6 @@
 #include <rondo/collectives/peer_access.h>
 #include <rondo/kernels/core/counted.h>
 #include <rondo/nn/data/labels.h>
-#include <rondo/nn/graph/replica.h>
 #include <rondo/nn/strategies/data_partition.h>
 #include <rondo/nn/strategies/one_device.h>
 #include <rondo/nn/strategies/pipeline_parallel.h>
@@ -74,6 +73,21 @@ Batch part_of(const Batch& batch, int64_t whole, int64_t first, int64_t size) {
 Stream stream_on(int device) {
   const DeviceScope scope(device);
   return Stream();
+}
+
+RankMemory rank_memory(int device, const ReplicaMemory& replica, int64_t other_buffers) {
+  return {
+      .device = device,
+      .parameters = replica.parameters,
+      .gradients = replica.gradients,
+      .activations = replica.arena,
+      .buffers = replica.total() - replica.parameters - replica.gradients - replica.arena + other_buffers};
+}
+
+HostUploads::Part upload_of_targets(LossHead& head, const Batch& batch) {
+  const LossTarget target = head.target(0, 0);
+  return batch.loss() == Loss::cross_entropy ? upload_of(target.labels.data, batch.labels)
+                                             : upload_of(target.values.data, batch.targets);
 }
 
 std::vector<float> parameters_of(Replica& replica) {

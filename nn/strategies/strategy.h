@@ -11,6 +11,9 @@
 
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/runtime/buffer.h>
+#include <rondo/nn/data/host_uploads.h>
+#include <rondo/nn/graph/loss.h>
+#include <rondo/nn/graph/replica.h>
 #include <rondo/nn/layers/module.h>
 
 #include <cstdint>
@@ -20,8 +23,6 @@
 #include <vector>
 
 namespace rondo::nn {
-
-class Replica;
 
 struct StrategyOptions {
   std::vector<int> devices = {0};  // one rank per entry; the same device may appear several times
@@ -37,6 +38,8 @@ struct Batch {
   std::span<const float> x;
   std::span<const int32_t> labels = {};
   std::span<const float> targets = {};
+
+  Loss loss() const { return targets.empty() ? Loss::cross_entropy : Loss::squared_error; }
 };
 
 // Device memory allocated by a rank, in bytes. A step allocates nothing, so this is also the peak.
@@ -91,7 +94,11 @@ int64_t checked_size(const char* name, const Batch& batch, const Graph& graph, i
 // Samples [first, first + size) of a batch of `whole` samples.
 Batch part_of(const Batch& batch, int64_t whole, int64_t first, int64_t size);
 
+// The copy of the labels or targets of `batch` to the head's memory, from sample 0 on.
+HostUploads::Part upload_of_targets(LossHead& head, const Batch& batch);
+
 Stream stream_on(int device);
+RankMemory rank_memory(int device, const ReplicaMemory& replica, int64_t other_buffers);
 // The replica's parameters in host memory. Waits for its stream.
 std::vector<float> parameters_of(Replica& replica);
 // All initial parameters for this seed, in the order of the graph's arena, computed on `device`. Waits.

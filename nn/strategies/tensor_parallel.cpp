@@ -211,7 +211,7 @@ void TensorParallel::send(int from, const float* what, int to, float* where, int
 void TensorParallel::gather(size_t layer) {
   std::vector<OpCall> calls(ranks_.size());
   for (size_t r = 0; r < calls.size(); ++r)
-    ranks_[r].worker->prepare(calls[r], ranks_[r].gathers[layer].node, 0, Worker::Direction::forward);
+    ranks_[r].worker->prepare(calls[r], ranks_[r].gathers[layer].node, 0, ScheduleEntry::Kind::forward);
   wait_for_all();
   for (int from = 0; from < ranks(); ++from)
     for (int to = 0; to < ranks(); ++to) {
@@ -229,7 +229,7 @@ void TensorParallel::gather(size_t layer) {
 void TensorParallel::scatter(size_t layer) {
   std::vector<OpCall> calls(ranks_.size());
   for (size_t r = 0; r < calls.size(); ++r)
-    ranks_[r].worker->prepare(calls[r], ranks_[r].gathers[layer].node, 0, Worker::Direction::backward);
+    ranks_[r].worker->prepare(calls[r], ranks_[r].gathers[layer].node, 0, ScheduleEntry::Kind::backward);
   const std::vector<int>& senders = ranks_[0].gathers[layer].op->senders();
   for (int from : senders) {
     const Rank& sender = ranks_[static_cast<size_t>(from)];
@@ -254,9 +254,10 @@ void TensorParallel::scatter(size_t layer) {
 void TensorParallel::train_step(const Batch& batch) {
   const int64_t size = checked_size(kTensorParallel, batch, whole_, options_.batch);
   for (Rank& rank : ranks_) {
-    rank.worker->set_batch(0, size, 0);
-    rank.worker->upload_input(0, batch.x);
-    rank.head->upload(batch, 0);
+    Replica& replica = rank.worker->replica();
+    replica.set_batch(size, 0);
+    rank.worker->uploads().enqueue(
+        {upload_of(replica.input().as(), batch.x), upload_of_targets(*rank.head, batch)});
   }
   const size_t layers = ranks_[0].gathers.size();
   for (size_t layer = 0; layer <= layers; ++layer) {
@@ -266,7 +267,11 @@ void TensorParallel::train_step(const Batch& batch) {
     }
     if (layer < layers) gather(layer);
   }
-  for (Rank& rank : ranks_) rank.head->run(rank.worker->output(), rank.worker->output_gradient(), 0);
+  for (Rank& rank : ranks_) {
+    Replica& replica = rank.worker->replica();
+    rank.head->run(batch.loss(), ConstTensor(replica.output()).samples(), replica.output_gradient().samples(),
+                   0);
+  }
   for (size_t layer = layers + 1; layer-- > 0;) {
     if (layer < layers) scatter(layer);
     for (Rank& rank : ranks_) {
@@ -280,13 +285,13 @@ void TensorParallel::train_step(const Batch& batch) {
 // All ranks have the same sums. Reading all of them resets all of them; returns those of rank 0.
 LossStats TensorParallel::take_loss_stats() {
   LossStats loss_stats;
-  for (size_t r = ranks_.size(); r-- > 0;) loss_stats = ranks_[r].head->take_loss_stats();
+  for (size_t r = ranks_.size(); r-- > 0;) loss_stats = ranks_[r].head->take_stats();
   return loss_stats;
 }
 
 std::vector<float> TensorParallel::parameters() {
   std::vector<float> all(static_cast<size_t>(whole_.parameter_arena_size()), 0.0f);
-  for (Rank& rank : ranks_) put_parts(all, rank.parts, rank.worker->parameters());
+  for (Rank& rank : ranks_) put_parts(all, rank.parts, parameters_of(rank.worker->replica()));
   return all;
 }
 
@@ -294,7 +299,7 @@ std::vector<RankMemory> TensorParallel::memory() const {
   std::vector<RankMemory> all;
   for (const Rank& rank : ranks_) {
     all.push_back(rank.worker->memory());
-    all.back().buffers += rank.head->bytes();
+    all.back().buffers += LossHead::bytes(options_.batch, whole_.output().shape.size());
   }
   return all;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <rondo/nn/strategies/gather_op.h>
-#include <rondo/nn/strategies/loss_head.h>
 #include <rondo/nn/strategies/worker.h>
 
 #include <memory>

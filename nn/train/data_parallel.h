@@ -7,14 +7,14 @@
 // Each device holds the whole network. The batch is split, the gradients are summed, and each device takes
 // the same step, so the parameters stay equal bit for bit. Except for rounding, the training does not depend
 // on the number of devices, unless sync_batch_norm is off or micro_batches > 1 (DataParallelOptions).
-// replica_group.h has the replicas, training_steps.h the step, nn/diagnostics/model_checks.h the search for a
+// replica_group.h has the replicas, training_step.h the step, nn/diagnostics/model_checks.h the search for a
 // NaN.
 #pragma once
 
 #include <rondo/nn/data/staged_batch.h>
 #include <rondo/nn/train/data_parallel_options.h>
 #include <rondo/nn/train/replica_group.h>
-#include <rondo/nn/train/training_steps.h>
+#include <rondo/nn/train/training_step.h>
 
 #include <cstdint>
 #include <memory>
@@ -45,13 +45,16 @@ class DataParallel {
   // One more step on the last batch from the host, which is not copied again.
   void repeat_step(Optimizer& optimizer);
   // One step on the next batch of an iterator over device memory, such as ShuffledBatches.
-  void train_step(BatchIterator& batches, Optimizer& optimizer) { steps_.take(batches, optimizer); }
+  void train_step(BatchIterator& batches, Optimizer& optimizer) { step_.take(batches, optimizer); }
 
   // Losses, correct predictions and samples of the steps since the last call, over all ranks.
   // Blocks until the enqueued steps are done.
   LossStats take_loss_stats() { return group_->take_loss_stats(); }
-  // The functions of evaluation.h.
+  // The network's outputs for any number of samples, in their order. Each process computes all of them. Waits.
+  // Throws rondo::Error.
   std::vector<float> predict(std::span<const float> x);
+  // Losses and correct predictions, over any number of samples; the samples are split over all ranks. The loss
+  // statistics of training are kept. Waits. Throws rondo::Error: bad_argument for labels out of range.
   LossStats evaluate(std::span<const float> x, std::span<const int32_t> labels);
   LossStats evaluate(const DeviceImages& images);
 
@@ -64,25 +67,27 @@ class DataParallel {
   const World& world() const { return group_->world(); }
   const DataParallelOptions& options() const { return group_->options(); }
   std::span<Replica> replicas() { return group_->replicas(); }
+  // Optimizers and data sets on the devices are made for the replicas: Sgd sgd(model).
+  operator std::span<Replica>() { return replicas(); }
   // The replicas' streams. After train_step(), stream 0 is ordered after the whole step.
   StreamGroup& streams() { return group_->streams(); }
   ReplicaGroup& group() { return *group_; }
 
   // The time of the phases of the last step on a full batch. Zero before the first full batch. Call it after
   // take_loss_stats().
-  PhaseSeconds phases() const { return steps_.phases(); }
+  PhaseSeconds phases() const { return step_.phases(); }
   // While a trace is set, steps are enqueued kernel by kernel, not replayed, and recorded in it. Null: none.
-  void set_trace(Trace* trace) { steps_.set_trace(trace); }
+  void set_trace(Trace* trace) { step_.set_trace(trace); }
   // Why steps are not launched as graphs (StepGraph::refusal()); ok if they are.
-  const Status& graph_refusal() const { return steps_.graph_refusal(); }
+  const Status& graph_refusal() const { return step_.graph_refusal(); }
 
  private:
   int64_t batch_of(std::span<const float> x) const;
   template <class Targets>
-  void stage(std::span<const float> x, Targets targets, int64_t batch);
+  void train_step_on(std::span<const float> x, Targets targets, int64_t batch, Optimizer& optimizer);
 
-  std::unique_ptr<ReplicaGroup> group_;  // at a fixed address, for steps_
-  TrainingSteps steps_;
+  std::unique_ptr<ReplicaGroup> group_;  // at a fixed address, for step_
+  TrainingStep step_;
   std::unique_ptr<StagedBatch> staged_;  // null before the first batch from the host
 };
 

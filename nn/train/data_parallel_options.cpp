@@ -2,7 +2,6 @@
 #include <rondo/collectives/arguments.h>
 #include <rondo/kernels/core/counted.h>
 #include <rondo/nn/train/data_parallel_options.h>
-#include <rondo/nn/train/gradient_buckets.h>
 
 #include <algorithm>
 #include <utility>
@@ -78,14 +77,6 @@ std::optional<CommunicatorOptions> statistics_exchange(const DataParallelOptions
   return exchange(options, {.slot_bytes = 64 << 10});
 }
 
-int64_t rounded_bucket_size(const DataParallelOptions& options, const Graph& graph) {
-  if (options.reduce_dtype == DType::float32 || !gradient_exchange(options, graph)) return 0;
-  int64_t largest = 0;
-  for (const GradientBucket& bucket : gradient_buckets(graph, options.bucket_bytes))
-    largest = std::max(largest, bucket.size);
-  return largest;
-}
-
 DataParallelOptions with_device_count_invariance(DataParallelOptions options) {
   const auto refuse = [](const auto&... why) {
     throw Error(bad_argument("with_device_count_invariance: ", why...));
@@ -107,26 +98,6 @@ DataParallelOptions with_device_count_invariance(DataParallelOptions options) {
   options.algorithm = Algorithm::direct;
   options.order = SumOrder::balanced_tree;
   return options;
-}
-
-MemoryEstimate estimate_memory(const Graph& graph, const DataParallelOptions& wanted,
-                               OptimizerSize optimizer) {
-  const DataParallelOptions options = checked(wanted);
-  std::vector<CommunicatorOptions> communicators;
-  for (const auto& each : {gradient_exchange(options, graph), statistics_exchange(options)})
-    if (each) communicators.push_back(*each);
-  MemoryEstimate estimate =
-      estimate_training(graph, {.batch = samples_per_replica(options),
-                                .plan = {.checkpoint_layers = options.checkpoint_layers},
-                                .accumulates = options.micro_batches > 1,
-                                .optimizer = optimizer,
-                                .ranks = static_cast<int>(options.devices.size()),
-                                .communicators = std::move(communicators)});
-  if (const int64_t rounded = rounded_bucket_size(options, graph))
-    estimate.parts.push_back({"gradients in bfloat16", rounded * size_of(DType::bfloat16)});
-  if (options.keep_finite)
-    estimate.parts.push_back({"NaN check of the gradients", sizeof(unsigned long long)});
-  return estimate;
 }
 
 }  // namespace rondo::nn

@@ -3,7 +3,6 @@
 
 #include <rondo/collectives/communicator.h>
 #include <rondo/collectives/reduction.h>
-#include <rondo/nn/diagnostics/memory_estimate.h>
 #include <rondo/nn/graph/graph.h>
 
 #include <cstdint>
@@ -61,21 +60,14 @@ struct DataParallelOptions {
 inline constexpr int kSampleBlocks = 8;
 DataParallelOptions with_device_count_invariance(DataParallelOptions options);
 
-// The device memory that each replica allocates, with its optimizer (Sgd::size(), Adam::kSize). A batch from
-// the host, or images on the devices, come on top. The devices need not exist. Throws a bad_argument Error.
-MemoryEstimate estimate_memory(const Graph& graph, const DataParallelOptions& options,
-                               OptimizerSize optimizer);
-
 // ---- For DataParallel's own parts ----
 
 // `options` with the algorithm that groups and processes imply. Throws a bad_argument Error.
 DataParallelOptions checked(DataParallelOptions options);
 // The most samples that a replica computes at a time.
 int64_t samples_per_replica(const DataParallelOptions& options);
-// Of the communicators of the gradients and of batch normalisation; nothing where nothing is exchanged.
+// The communicators of the gradients and of batch normalisation; nullopt if the replicas exchange none.
 std::optional<CommunicatorOptions> gradient_exchange(const DataParallelOptions& options, const Graph& graph);
 std::optional<CommunicatorOptions> statistics_exchange(const DataParallelOptions& options);
-// Elements of the buffer in which a replica rounds a gradient bucket; 0 if it rounds none.
-int64_t rounded_bucket_size(const DataParallelOptions& options, const Graph& graph);
 
 }  // namespace rondo::nn

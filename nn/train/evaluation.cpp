@@ -1,8 +1,10 @@
+// DataParallel: inference and evaluation.
+
 #include <rondo/kernels/core/counted.h>
 #include <rondo/nn/data/device_images.h>
 #include <rondo/nn/data/labels.h>
 #include <rondo/nn/data/staged_batch.h>
-#include <rondo/nn/train/evaluation.h>
+#include <rondo/nn/train/data_parallel.h>
 
 #include <algorithm>
 
@@ -39,7 +41,8 @@ LossStats evaluate_with(ReplicaGroup& group, int64_t samples, Load load) {
 
 }  // namespace
 
-std::vector<float> predict(ReplicaGroup& group, std::span<const float> x) {
+std::vector<float> DataParallel::predict(std::span<const float> x) {
+  ReplicaGroup& group = *group_;
   const int64_t sample = group.graph().input().shape.size(), outputs = group.graph().output().shape.size();
   const int64_t size = static_cast<int64_t>(x.size());
   if (size % sample != 0)
@@ -49,7 +52,7 @@ std::vector<float> predict(ReplicaGroup& group, std::span<const float> x) {
   forward_in_batches(
       group, size / sample, World("DataParallel", group.size(), nullptr),
       [&](Replica& replica, size_t rank, Shard shard) {
-        group.uploads(rank).enqueue({upload_of_shard(replica.input().as(), x, shard, sample)});
+        group.uploads()[rank].enqueue({upload_of_shard(replica.input().as(), x, shard, sample)});
       },
       [&](int64_t first, int64_t count) {
         group.streams().synchronize();
@@ -64,24 +67,26 @@ std::vector<float> predict(ReplicaGroup& group, std::span<const float> x) {
   return all;
 }
 
-LossStats evaluate(ReplicaGroup& group, std::span<const float> x, std::span<const int32_t> labels) {
+LossStats DataParallel::evaluate(std::span<const float> x, std::span<const int32_t> labels) {
+  ReplicaGroup& group = *group_;
   const auto sample = static_cast<size_t>(group.graph().input().shape.size());
   if (x.size() != labels.size() * sample)
     throw Error(bad_argument("DataParallel: ", there_are(x.size(), "value"), " and ",
                              counted(labels.size(), "label"), ", must be ", counted(sample, "value"),
                              " for each label"));
   check_labels("DataParallel", labels, group.graph().output().shape.size());
-  return evaluate_with(group, static_cast<int64_t>(labels.size()),
-                       [&](Replica& replica, size_t rank, Shard shard) {
-                         group.uploads(rank).enqueue(
-                             {upload_of_shard(replica.input().as(), x, shard, static_cast<int64_t>(sample)),
-                              upload_of_shard(group.target(rank, shard.size).labels.data, labels, shard, 1)});
-                       });
+  return evaluate_with(
+      group, static_cast<int64_t>(labels.size()), [&](Replica& replica, size_t rank, Shard shard) {
+        group.uploads()[rank].enqueue(
+            {upload_of_shard(replica.input().as(), x, shard, static_cast<int64_t>(sample)),
+             upload_of_shard(group.loss(rank).target(0, shard.size).labels.data, labels, shard, 1)});
+      });
 }
 
-LossStats evaluate(ReplicaGroup& group, const DeviceImages& images) {
+LossStats DataParallel::evaluate(const DeviceImages& images) {
+  ReplicaGroup& group = *group_;
   return evaluate_with(group, images.size(), [&](Replica& replica, size_t rank, Shard shard) {
-    images.gather(replica, rank, shard, group.target(rank, shard.size).labels);
+    images.gather(replica, rank, shard, group.loss(rank).target(0, shard.size).labels);
   });
 }
 

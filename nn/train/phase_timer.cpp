@@ -4,29 +4,28 @@
 
 namespace rondo {
 
-PhaseTimer::PhaseTimer(cudaStream_t stream) : stream_(stream) {}
+PhaseTimer::PhaseTimer(int device, cudaStream_t stream) : device_(device), stream_(stream) {
+  const DeviceScope scope(device);
+  for (int mark = 0; mark <= kPhases; ++mark) marks_.emplace_back(Event::Kind::timing);
+}
 
-void PhaseTimer::begin() { record(begin_); }
-void PhaseTimer::end(Phase phase) { record(ends_[static_cast<size_t>(phase)]); }
-
-void PhaseTimer::record(cudaEvent_t event) {
+void PhaseTimer::record(size_t mark) {
+  const DeviceScope scope(device_);
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   RONDO_CUDA_THROW(cudaStreamIsCapturing(stream_, &capture));
   // During capture, a plain event record only creates a dependency. An "external" record creates a graph node
   // that records the time at every replay.
   const unsigned flags =
       capture == cudaStreamCaptureStatusActive ? cudaEventRecordExternal : cudaEventRecordDefault;
-  RONDO_CUDA_THROW(cudaEventRecordWithFlags(event, stream_, flags));
+  RONDO_CUDA_THROW(cudaEventRecordWithFlags(marks_[mark], stream_, flags));
 }
 
 PhaseSeconds PhaseTimer::read() const {
   PhaseSeconds seconds = {};
-  cudaEvent_t from = begin_;
-  for (int phase = 0; phase < kPhases; ++phase) {
+  for (size_t phase = 0; phase < seconds.size(); ++phase) {
     float milliseconds = 0;
-    RONDO_CUDA_THROW(cudaEventElapsedTime(&milliseconds, from, ends_[static_cast<size_t>(phase)]));
-    seconds[static_cast<size_t>(phase)] = milliseconds * 1e-3;
-    from = ends_[static_cast<size_t>(phase)];
+    RONDO_CUDA_THROW(cudaEventElapsedTime(&milliseconds, marks_[phase], marks_[phase + 1]));
+    seconds[phase] = milliseconds * 1e-3;
   }
   return seconds;
 }

@@ -7,6 +7,7 @@
 #include <rondo/kernels/runtime/buffer.h>
 
 #include <array>
+#include <vector>
 
 namespace rondo {
 
@@ -22,23 +23,22 @@ PhaseSeconds share_out(double seconds, PhaseSeconds step);
 
 class PhaseTimer {
  public:
-  explicit PhaseTimer(cudaStream_t stream);  // `stream` must belong to the current device
+  // `stream`: a stream of `device`.
+  PhaseTimer(int device, cudaStream_t stream);
 
   // end() marks the end of `phase`, which began at the previous mark.
-  void begin();
-  void end(Phase phase);
+  void begin() { record(0); }
+  void end(Phase phase) { record(1 + static_cast<size_t>(phase)); }
 
   // The phases of the last completed step. The stream must be synchronised.
   PhaseSeconds read() const;
 
  private:
-  void record(cudaEvent_t event);
+  void record(size_t mark);
 
+  int device_;
   cudaStream_t stream_;
-  Event begin_{Event::Kind::timing};
-  std::array<Event, kPhases> ends_{Event(Event::Kind::timing), Event(Event::Kind::timing),
-                                   Event(Event::Kind::timing), Event(Event::Kind::timing),
-                                   Event(Event::Kind::timing)};
+  std::vector<Event> marks_;  // the beginning, then the end of each phase
 };
 
 }  // namespace rondo

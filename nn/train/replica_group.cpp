@@ -1,5 +1,4 @@
 #include <rondo/kernels/loss/nonfinite_loss.h>
-#include <rondo/kernels/loss/squared_error.h>
 #include <rondo/kernels/reduce/first_nonfinite.h>
 #include <rondo/nn/train/replica_group.h>
 
@@ -62,8 +61,6 @@ ReplicaGroup::ReplicaGroup(const AnyModule& network, Shape input, DataParallelOp
     batch_norm_communicator_ = std::make_unique<Communicator>(options_.devices, *exchange);
   const int64_t samples = samples_per_replica_, outputs = graph_.output().shape.size();
   const MemoryPlan plan = plan_training(graph_, samples, {.checkpoint_layers = options_.checkpoint_layers});
-  const int64_t loss_workspace = std::max(softmax_cross_entropy_workspace_bytes(samples, outputs),
-                                          squared_error_workspace_bytes(samples, outputs));
   const bool copied = world_.processes() || !same_compute_capability(options_.devices);
   replicas_.reserve(options_.devices.size());
   for (int rank = 0; rank < streams_.size(); ++rank) {
@@ -73,9 +70,7 @@ ReplicaGroup::ReplicaGroup(const AnyModule& network, Shape input, DataParallelOp
     throw_if_error(check_factor_type("DataParallel", options_.activations));
     Replica& replica =
         replicas_.emplace_back(graph_, streams_.device(rank), streams_.stream(rank), plan, samples);
-    losses_.push_back({Buffer<int32_t>(samples), Buffer<float>(samples * outputs), Buffer<LossStats>(1),
-                       Buffer<std::byte>(loss_workspace)});
-    losses_.back().stats.fill_bytes(0);
+    losses_.emplace_back(streams_.device(rank), streams_.stream(rank), samples, outputs);
     if (options_.keep_finite) {
       found_inf_.emplace_back(1).fill_bytes(0xff);
       replica.set_found_inf(found_inf_.back().data());
@@ -101,77 +96,52 @@ void ReplicaGroup::copy_initial_values() {
   }
 }
 
-Shard ReplicaGroup::shard(int64_t batch, int64_t rank) const {
+Shard ReplicaGroup::shard_of_world(int64_t batch, int64_t rank) const {
   return sharded() ? shard_of(batch, rank, world_.size()) : Shard{0, batch};
 }
 
-Shard ReplicaGroup::micro_batch(int64_t batch, int64_t rank, int64_t index) const {
-  const Shard whole = shard(batch, rank);
+Shard ReplicaGroup::micro_batch_of_world(int64_t batch, int64_t rank, int64_t index) const {
+  const Shard whole = shard_of_world(batch, rank);
   Shard part = shard_of(whole.size, index, options_.micro_batches);
   part.first += whole.first;
   return part;
 }
 
-LossTarget ReplicaGroup::target(size_t rank, int64_t samples) {
-  LossMemory& loss = losses_[rank];
-  return {{loss.labels.data(), samples}, matrix(loss.values.data(), samples, graph_.output().shape.size())};
+Shard ReplicaGroup::shard(int64_t batch, size_t rank) const {
+  return shard_of_world(batch, world_.first() + static_cast<int64_t>(rank));
 }
 
-void ReplicaGroup::load(BatchIterator& batches, int64_t batch, int64_t index) {
-  on_each([&](Replica& replica, size_t rank) {
-    const Shard part = micro_batch(batch, world_.first() + static_cast<int64_t>(rank), index);
-    replica.set_batch(part.size, part.first);
-    batches.load(replica, rank, part, target(rank, part.size));
-  });
+Shard ReplicaGroup::micro_batch(int64_t batch, size_t rank, int64_t index) const {
+  return micro_batch_of_world(batch, world_.first() + static_cast<int64_t>(rank), index);
 }
 
 // The statistics of a layer are a few hundred numbers, so the direct algorithm is fastest within a process.
 Pass ReplicaGroup::training_pass(int64_t batch, int64_t index) {
   const bool grouped = options_.algorithm == Algorithm::hierarchical;
   int64_t samples = 0;
-  for (int rank = 0; rank < world_.size(); ++rank) samples += micro_batch(batch, rank, index).size;
+  for (int rank = 0; rank < world_.size(); ++rank) samples += micro_batch_of_world(batch, rank, index).size;
   return {
       .training = true,
       .seed = options_.seed,
       .sync_batch_norm = batch_norm_communicator_.get(),
       .how = {.algorithm = grouped ? Algorithm::hierarchical : Algorithm::direct, .order = options_.order},
-      .whole_batch = samples};
-}
-
-void ReplicaGroup::enqueue_loss(Loss loss, size_t rank, Shard samples, bool with_gradient) {
-  Replica& replica = replicas_[rank];
-  LossMemory& memory = losses_[rank];
-  const auto part = [&](auto all) {
-    all.data += samples.first * all.stride;
-    all.rows = samples.size;
-    return all;
-  };
-  const MatrixView<float> gradient =
-      with_gradient ? part(replica.output_gradient().samples()) : MatrixView<float>();
-  const MatrixView<const float> outputs = part(ConstTensor(replica.output()).samples());
-  const LossTarget all = target(rank, replica.batch());
-  LossStats* const stats = memory.stats.data();
-  const Workspace workspace = {memory.workspace.data(), memory.workspace.bytes()};
-  throw_if_error(
-      loss == Loss::cross_entropy
-          ? softmax_cross_entropy(gradient, stats, outputs, {all.labels.data + samples.first, samples.size},
-                                  1.0f, workspace, replica.stream())
-          : squared_error(gradient, stats, outputs, part(all.values), 1.0f, workspace, replica.stream()));
+      .whole_batch = samples,
+      .rounded = true};
 }
 
 void ReplicaGroup::enqueue_loss(Loss loss, bool with_gradient) {
-  on_each([&](Replica& replica, size_t rank) {
-    enqueue_loss(loss, rank, {0, replica.batch()}, with_gradient);
-  });
+  for (size_t rank = 0; rank < replicas_.size(); ++rank)
+    losses_[rank].run(loss, ConstTensor(replicas_[rank].output()).samples(),
+                      with_gradient ? replicas_[rank].output_gradient().samples() : MatrixView<float>(), 0);
 }
 
 LossStats ReplicaGroup::losses(Loss loss, size_t rank, Shard samples) {
-  const DeviceScope scope(replicas_[rank].device());
-  RONDO_CUDA_THROW(cudaStreamSynchronize(replicas_[rank].stream()));
-  losses_[rank].stats.fill_bytes(0);
-  enqueue_loss(loss, rank, samples, false);
-  RONDO_CUDA_THROW(cudaStreamSynchronize(replicas_[rank].stream()));
-  return losses_[rank].stats.download()[0];
+  MatrixView<const float> outputs = ConstTensor(replicas_[rank].output()).samples();
+  outputs.data += samples.first * outputs.stride;
+  outputs.rows = samples.size;
+  losses_[rank].set_stats({});
+  losses_[rank].run(loss, outputs, {}, samples.first);
+  return losses_[rank].read_stats();
 }
 
 LossStats ReplicaGroup::take_loss_stats() {
@@ -186,57 +156,58 @@ LossStats ReplicaGroup::take_loss_stats() {
 std::vector<LossStats> ReplicaGroup::clear_loss_stats() {
   streams_.synchronize();
   std::vector<LossStats> stats;
-  on_each([&](Replica&, size_t rank) {
-    stats.push_back(losses_[rank].stats.download()[0]);
-    losses_[rank].stats.fill_bytes(0);
-  });
+  for (LossHead& loss : losses_) stats.push_back(loss.take_stats());
   return stats;
 }
 
 std::vector<const LossStats*> ReplicaGroup::loss_stats() const {
   std::vector<const LossStats*> stats;
-  for (const LossMemory& loss : losses_) stats.push_back(loss.stats.data());
+  for (const LossHead& loss : losses_) stats.push_back(loss.stats());
   if (!sharded()) stats.resize(1);
   return stats;
 }
 
-bool ReplicaGroup::losses_are_finite() {
-  streams_.synchronize();
-  bool finite = true;
-  on_each([&](Replica&, size_t rank) {
-    finite = finite && std::isfinite(losses_[rank].stats.download()[0].loss);
-  });
-  return finite;
-}
-
-void ReplicaGroup::enqueue_loss_check(size_t rank) {
+void ReplicaGroup::mark_nonfinite_losses() {
   if (found_inf_.empty()) return;
-  throw_if_error(mark_nonfinite_loss(replicas_[rank].gradients().data, losses_[rank].stats.data(),
-                                     replicas_[rank].stream()));
+  on_each([&](Replica& replica, size_t rank) {
+    throw_if_error(mark_nonfinite_loss(replica.gradients().data, losses_[rank].stats(), replica.stream()));
+  });
 }
 
-void ReplicaGroup::enqueue_nonfinite_check(size_t rank) {
+void ReplicaGroup::check_gradients(size_t rank) {
   if (found_inf_.empty()) return;
   throw_if_error(first_nonfinite({found_inf_[rank].data(), 1}, replicas_[rank].gradients(), true,
                                  replicas_[rank].stream()));
 }
 
-unsigned long long ReplicaGroup::found_inf() {
+unsigned long long ReplicaGroup::first_nonfinite_gradient() {
   streams_.synchronize();
   unsigned long long first = kAllFinite;
-  on_each([&](Replica&, size_t rank) {
-    if (rank < found_inf_.size()) first = std::min(first, found_inf_[rank].download()[0]);
-  });
+  if (found_inf_.empty()) return first;
+  on_each([&](Replica&, size_t rank) { first = std::min(first, found_inf_[rank].download()[0]); });
   return first;
 }
 
-void ReplicaGroup::clear_found_inf() {
+std::string ReplicaGroup::nonfinite_value() {
+  const unsigned long long first = first_nonfinite_gradient();
+  if (first == kAllFinite) return "";
+  for (const LossHead& loss : losses_)
+    if (!std::isfinite(loss.read_stats().loss)) return "the loss";
+  const auto index = static_cast<int64_t>(first);
+  for (const Parameter& p : graph_.parameters())
+    if (index < p.offset + p.size)
+      return concat("the gradient of '", p.name, "'",
+                    index == 0 && world_.processes() ? ", or the loss in another process," : "");
+  return "a gradient";
+}
+
+void ReplicaGroup::clear_nonfinite_value() {
   streams_.synchronize();
+  if (found_inf_.empty()) return;
   on_each([&](Replica&, size_t rank) {
-    if (rank >= found_inf_.size()) return;
     found_inf_[rank].fill_bytes(0xff);
-    Buffer<LossStats>& stats = losses_[rank].stats;  // with them, the next step would stop again
-    if (!std::isfinite(stats.download()[0].loss)) stats.fill_bytes(0);
+    // With a loss that is not finite the next step would stop again.
+    if (!std::isfinite(losses_[rank].read_stats().loss)) losses_[rank].set_stats({});
   });
 }
 

@@ -1,22 +1,22 @@
 // ReplicaGroup: the replicas of a model on this process's devices, and the rest that a pass over them needs:
-// streams, the split of each batch, the memory of the loss, and the communicator of batch normalisation.
-// DataParallel owns it; TrainingSteps, evaluation.h and nn/diagnostics use it.
+// streams, the split of each batch, the losses, and the communicator of batch normalisation. DataParallel owns
+// it; TrainingStep and nn/diagnostics use it.
 #pragma once
 
-#include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/runtime/buffer.h>
-#include <rondo/nn/data/batch_iterator.h>
 #include <rondo/nn/data/host_uploads.h>
+#include <rondo/nn/graph/loss.h>
 #include <rondo/nn/graph/replica.h>
+#include <rondo/nn/graph/shard.h>
 #include <rondo/nn/layers/module.h>
 #include <rondo/nn/train/data_parallel_options.h>
-#include <rondo/nn/train/shard.h>
 #include <rondo/nn/train/stream_group.h>
 #include <rondo/nn/train/world.h>
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace rondo::nn {
@@ -34,27 +34,23 @@ class ReplicaGroup {
   const World& world() const { return world_; }
   int size() const { return static_cast<int>(replicas_.size()); }  // replicas in this process
   std::span<Replica> replicas() { return replicas_; }
-  StreamGroup& streams() { return streams_; }                   // one stream for each replica
-  HostUploads& uploads(size_t rank) { return uploads_[rank]; }  // to a replica's device, on its stream
+  StreamGroup& streams() { return streams_; }            // one stream for each replica
+  std::span<HostUploads> uploads() { return uploads_; }  // to a replica's device, on its stream
+  LossHead& loss(size_t rank) { return losses_[rank]; }
   int64_t samples_per_replica() const { return samples_per_replica_; }
 
   // Calls work(replica, rank) for each replica, with its device current.
   template <class Work>
   void on_each(Work work);
 
-  // The part of a batch that a rank of the world trains, and its micro-batch `index`.
-  Shard shard(int64_t batch, int64_t rank) const;
-  Shard micro_batch(int64_t batch, int64_t rank, int64_t index) const;
-  // Views of the memory with the labels and the target values of replica `rank`, for `samples` samples.
-  LossTarget target(size_t rank, int64_t samples);
-  // Enqueues the loading of micro-batch `index` of the iterator's next batch on each replica, and sets the
-  // replicas' batch to it.
-  void load(BatchIterator& batches, int64_t batch, int64_t index);
-  // The settings of a training pass over micro-batch `index`.
+  // The part of a batch that replica `rank` of this process trains, and its micro-batch `index`.
+  Shard shard(int64_t batch, size_t rank) const;
+  Shard micro_batch(int64_t batch, size_t rank, int64_t index) const;
+  // The settings of a training pass over micro-batch `index`, with the rounded parameters as they are.
   Pass training_pass(int64_t batch, int64_t index);
 
-  // Adds each replica's losses, over the samples that it holds, to its loss statistics; with_gradient: also
-  // writes the gradient of the replica's output.
+  // Adds each replica's losses, over the samples that it holds and whose targets are in loss(), to its loss
+  // statistics; with_gradient: also writes the gradient of the replica's output.
   void enqueue_loss(Loss loss, bool with_gradient);
   // The losses of some samples of replica `rank`'s batch, after forward() and before enqueue_loss(), which
   // may overwrite the output. Resets the replica's loss statistics. Waits.
@@ -69,28 +65,20 @@ class ReplicaGroup {
   template <class Work>
   auto with_saved_loss_stats(Work work);
 
-  // With keep_finite: the smallest index in the gradient arena where any replica of this process had a NaN or
-  // an infinity; kAllFinite if there was none. Waits.
-  unsigned long long found_inf();
-  // Whether all losses of this process's replicas since the last take_loss_stats() are finite. Waits.
-  bool losses_are_finite();
   // Both are enqueued in each step with keep_finite, and do nothing without it. A loss that is not finite
   // makes the first gradient NaN, before the all-reduce; the check of the gradients then stops all replicas.
-  void enqueue_loss_check(size_t rank);
-  void enqueue_nonfinite_check(size_t rank);
-  // Forgets what was not finite, losses included.
-  void clear_found_inf();
+  void mark_nonfinite_losses();
+  void check_gradients(size_t rank);
+  // What was not finite since the last clear: "the loss", "the gradient of '0.weight'" (the first such
+  // parameter), or "". Waits.
+  std::string nonfinite_value();
+  // Forgets what was not finite, losses included. Waits.
+  void clear_nonfinite_value();
 
  private:
-  // The memory that the loss of a replica needs.
-  struct LossMemory {
-    Buffer<int32_t> labels;
-    Buffer<float> values;
-    Buffer<LossStats> stats;
-    Buffer<std::byte> workspace;
-  };
-
-  void enqueue_loss(Loss loss, size_t rank, Shard samples, bool with_gradient);
+  Shard shard_of_world(int64_t batch, int64_t rank) const;
+  Shard micro_batch_of_world(int64_t batch, int64_t rank, int64_t index) const;
+  unsigned long long first_nonfinite_gradient();
   bool sharded() const { return options_.placement == BatchPlacement::sharded; }
   void copy_initial_values();
 
@@ -101,8 +89,9 @@ class ReplicaGroup {
   std::vector<HostUploads> uploads_;
   int64_t samples_per_replica_;
   std::vector<Replica> replicas_;
-  std::vector<LossMemory> losses_;
-  std::vector<Buffer<unsigned long long>> found_inf_;      // with keep_finite
+  std::vector<LossHead> losses_;
+  // With keep_finite: the smallest index in the gradient arena of a NaN or an infinity (first_nonfinite()).
+  std::vector<Buffer<unsigned long long>> found_inf_;
   std::unique_ptr<Communicator> batch_norm_communicator_;  // for the sums of batch normalisation, or null
 };
 
@@ -120,8 +109,7 @@ auto ReplicaGroup::with_saved_loss_stats(Work work) {
   const auto restore = [&] {
     clear_loss_stats();
     if (world_.first() > 0) return;  // `before` is the sum over all ranks: only rank 0 gets it
-    const DeviceScope scope(replicas_[0].device());
-    losses_[0].stats.upload(std::vector<LossStats>{before});
+    losses_[0].set_stats(before);
   };
   try {
     auto result = work();

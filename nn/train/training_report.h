@@ -19,8 +19,8 @@ struct EpochReport {
   int64_t epoch = 0;  // from 1
   double train_loss = 0;
   double test_accuracy = 0;
-  double seconds = 0;   // training only, without evaluation
-  PhaseSeconds phases;  // `seconds`, split in the proportions of the epoch's last full batch
+  double seconds = 0;       // training only, without evaluation
+  PhaseSeconds phases;      // `seconds`, split in the proportions of the epoch's last full batch
   float learning_rate = 0;  // of the epoch's last step
 };
 

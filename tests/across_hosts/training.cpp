@@ -18,7 +18,7 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/diagnostics/replica_check.h>
-#include <rondo/nn/train/fit.h>
+#include <rondo/nn/fit/fit.h>
 #include <rondo/tests/across_hosts/fingerprint.h>
 #include <rondo/tests/across_hosts/forwarding_group.h>
 #include <rondo/tests/nn/models/small_data.h>

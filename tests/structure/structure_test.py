@@ -72,7 +72,7 @@ class Structure(unittest.TestCase):
                                 ("kernels", "rondo/kernels/runtime/buffer.h"),
                                 ("kernels", "rondo/collectives/collectives.h"),
                                 ("collectives", "rondo/kernels/gemm/gemm.h"),
-                                ("kernels", "rondo/nn/train/fit.h"), ("collectives", "rondo/nn/train/fit.h"),
+                                ("kernels", "rondo/nn/fit/fit.h"), ("collectives", "rondo/nn/fit/fit.h"),
                                 ("nn", "rondo/tools/rondo/main.cpp"), ("nn", "rondo/tests/support/inputs.h")):
             with self.subTest(library=library, header=header):
                 good, text = compiles(library, header)

@@ -44,7 +44,7 @@ TEST(MemoryEstimate, AReplicaAllocatesThat) {
         const Stream stream;
         const int64_t before = free_bytes(0);
         const Replica replica(graph, 0, stream, plan, batch);
-        EXPECT_EQ(before - free_bytes(0), Replica::bytes(graph, plan, batch));
+        EXPECT_EQ(before - free_bytes(0), Replica::memory(graph, plan, batch).total());
       }
 }
 
@@ -120,23 +120,15 @@ TEST(MemoryEstimate, SaysWhatDoesNotFit) {
     EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
   EXPECT_EQ(status.message().find("workspace"), std::string::npos) << status.message();
   const Graph graph = make_graph(small_lenet(), kNetworkInput);
-  EXPECT_THROW(estimate_training(graph, {.batch = -1, .plan = {}, .communicators = {}}), Error);
-  EXPECT_THROW(
-      estimate_training(graph, {.batch = 1, .plan = {}, .optimizer = {.arenas = -1}, .communicators = {}}),
-      Error);
-  EXPECT_THROW(estimate_training(graph, {.batch = 1, .plan = {}, .ranks = 0, .communicators = {}}), Error);
+  EXPECT_THROW(estimate_memory(graph, {.batch = -1}, {}), Error);
+  EXPECT_THROW(estimate_memory(graph, {.batch = 1}, {.arenas = -1}), Error);
+  EXPECT_THROW(estimate_memory(graph, {.devices = {}, .batch = 1}, {}), Error);
   for (const int64_t batch : {(int64_t{1} << 31) + 1, int64_t{1} << 62})
-    EXPECT_EQ(test::error_of([&] { estimate_training(graph, {.batch = batch, .plan = {}}); }),
-              concat("memory estimate: a batch of ", batch, ", must be at most 2147483648"));
-  EXPECT_EQ(test::error_of([&] {
-              estimate_training(graph, {.batch = 1, .plan = {}, .ranks = 65, .communicators = {{}}});
-            }),
-            "communicator: there are 65 ranks, must be 1 to 64");
-  EXPECT_EQ(test::error_of([&] {
-              estimate_training(graph,
-                                {.batch = 1, .plan = {}, .ranks = 2, .communicators = {{.slot_bytes = -16}}});
-            }),
-            "communicator: slot_bytes is -16, must be at least 64");
+    EXPECT_EQ(test::error_of([&] { estimate_memory(graph, {.batch = batch}, {}); }),
+              concat("DataParallel: the batch is ", batch, ", must be at most 2147483648"));
+  EXPECT_EQ(
+      test::error_of([&] { estimate_memory(graph, {.devices = std::vector<int>(65), .batch = 65}, {}); }),
+      "communicator: there are 65 ranks, must be 1 to 64");
 }
 
 TEST(MemoryEstimate, SumsDoNotOverflow) {
@@ -150,15 +142,13 @@ TEST(MemoryEstimate, SumsDoNotOverflow) {
   const OptimizerSize sizes[] = {
       {.arenas = 1 << 13}, {.arenas = 1 << 14}, {.arenas = 1 << 30}, {.arenas = 8191, .bytes = kMaxBytes}};
   for (const OptimizerSize& size : sizes) {
-    const MemoryEstimate estimate = estimate_training(graph, {.batch = 1, .plan = {}, .optimizer = size});
+    const MemoryEstimate estimate = estimate_memory(graph, {.batch = 1}, size);
     EXPECT_GE(part(estimate, "optimizer"), int64_t{8191} << 50) << size.arenas;
     EXPECT_EQ(check_fits(estimate, 0).code(), StatusCode::out_of_resources) << size.arenas;
   }
-  EXPECT_EQ(test::error_of([&] {
-              estimate_training(graph, {.batch = 1, .plan = {}, .optimizer = {.bytes = kMaxBytes + 1}});
-            }),
-            concat("memory estimate: the optimizer has ", kMaxBytes + 1,
-                   " bytes beside its arenas, must be at most ", kMaxBytes));
+  EXPECT_EQ(test::error_of([&] { estimate_memory(graph, {.batch = 1}, {.bytes = kMaxBytes + 1}); }),
+            concat("memory estimate: the optimizer has 0 arenas and ", kMaxBytes + 1,
+                   " bytes beside them, must be at least 0, and the bytes at most ", kMaxBytes));
 }
 
 }  // namespace

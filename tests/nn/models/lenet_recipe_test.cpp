@@ -5,7 +5,7 @@
 
 #include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/runtime/platform.h>
-#include <rondo/nn/train/fit.h>
+#include <rondo/nn/fit/fit.h>
 #include <rondo/nn/lenet_from_scratch.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/tests/nn/models/small_models.h>

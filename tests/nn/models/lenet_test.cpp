@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/runtime/platform.h>
-#include <rondo/nn/train/fit.h>
+#include <rondo/nn/fit/fit.h>
 #include <rondo/nn/lenet_from_scratch.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/tests/nn/models/small_data.h>

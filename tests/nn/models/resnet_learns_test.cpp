@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/core/math_mode.h>
-#include <rondo/nn/train/fit.h>
+#include <rondo/nn/data/fashion_mnist.h>
+#include <rondo/nn/fit/fit.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/support/real_images.h>

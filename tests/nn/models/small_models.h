@@ -2,15 +2,17 @@
 #pragma once
 
 #include <rondo/kernels/runtime/platform.h>
-#include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/layers/batch_norm.h>
 #include <rondo/nn/layers/conv2d.h>
 #include <rondo/nn/layers/linear.h>
 #include <rondo/nn/layers/simple.h>
+#include <rondo/nn/train/data_parallel.h>
 #include <rondo/tests/support/inputs.h>
 
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
+#include <memory>
 #include <vector>
 
 namespace rondo::test {
@@ -50,14 +52,32 @@ inline std::vector<int32_t> some_labels(int64_t count, int64_t classes) {
   return labels;
 }
 
-// Rank 0's parameters, after all steps.
-inline std::vector<float> parameters_of(nn::DataParallel& model) {
+// Adam, or SGD with momentum.
+inline std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, bool adam, float rate = 0.05f) {
+  if (adam) return std::make_unique<nn::Adam>(model);
+  return std::make_unique<nn::Sgd>(model, nn::SgdOptions{.learning_rate = rate, .momentum = 0.9f});
+}
+
+// A step for each of these batch sizes, on drawn samples of kSmallInput.
+inline void take_steps(nn::DataParallel& model, nn::Optimizer& optimizer,
+                       std::initializer_list<int64_t> batches) {
+  uint64_t seed = 1;
+  for (const int64_t batch : batches)
+    model.train_step(normal_values(batch * kSmallInput.size(), ++seed), some_labels(batch, 4), optimizer);
+}
+
+// Values of a replica, after all steps.
+inline std::vector<float> values_of(nn::DataParallel& model, VectorView<const float> values) {
   model.streams().synchronize();
-  nn::Replica& replica = model.replicas()[0];
-  std::vector<float> values(static_cast<size_t>(replica.parameters().size));
-  RONDO_CUDA_THROW(cudaMemcpy(values.data(), replica.parameters().data, values.size() * sizeof(float),
-                              cudaMemcpyDeviceToHost));
-  return values;
+  std::vector<float> host(static_cast<size_t>(values.size));
+  RONDO_CUDA_THROW(cudaMemcpy(host.data(), values.data, host.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  return host;
+}
+inline std::vector<float> parameters_of(nn::DataParallel& model, size_t rank = 0) {
+  return values_of(model, model.replicas()[rank].parameters());
+}
+inline std::vector<float> gradients_of(nn::DataParallel& model, size_t rank = 0) {
+  return values_of(model, model.replicas()[rank].gradients());
 }
 
 // Distance of a and b relative to b, both as vectors.

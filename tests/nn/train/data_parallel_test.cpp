@@ -3,12 +3,12 @@
 
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/diagnostics/model_checks.h>
-#include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/layers/batch_norm.h>
 #include <rondo/nn/layers/conv2d.h>
 #include <rondo/nn/layers/linear.h>
 #include <rondo/nn/layers/simple.h>
 #include <rondo/nn/models/models.h>
+#include <rondo/nn/train/data_parallel.h>
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/rondo/support/files.h>
@@ -38,11 +38,7 @@ using test::spread;
 
 // Several steps, including uneven batches and one with fewer samples than devices.
 std::vector<float> train(DataParallel& model, Optimizer& optimizer) {
-  uint64_t seed = 1;
-  for (int64_t batch : {12, 12, 7, 2, 12}) {
-    const std::vector<float> x = normal_values(batch * kSmallInput.size(), ++seed);
-    model.train_step(x, some_labels(batch, 4), optimizer);
-  }
+  test::take_steps(model, optimizer, {12, 12, 7, 2, 12});
   return parameters_of(model);
 }
 
@@ -52,11 +48,7 @@ TEST(DataParallel, AnyNumberOfDevicesTakesTheSameSteps) {
     for (int ranks : {1, 2, 3, 4}) {
       SCOPED_TRACE(concat(ranks, " devices", adam ? ", Adam" : ", SGD"));
       DataParallel model(small_network(), kSmallInput, small_options(ranks));
-      std::unique_ptr<Optimizer> optimizer;
-      if (adam)
-        optimizer = std::make_unique<Adam>(model);
-      else
-        optimizer = std::make_unique<Sgd>(model, SgdOptions{.learning_rate = 0.05f, .momentum = 0.9f});
+      const std::unique_ptr<Optimizer> optimizer = test::make_optimizer(model, adam);
       const std::vector<float> before = parameters_of(model), after = train(model, *optimizer);
       EXPECT_GT(distance(after, before), 1e-3) << "nothing was learned";
       EXPECT_EQ(differing_values(model), 0) << "the replicas differ";

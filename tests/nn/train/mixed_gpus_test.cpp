@@ -5,7 +5,7 @@
 #include <rondo/nn/lenet_from_scratch.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/nn/strategies/strategy.h>
-#include <rondo/nn/train/fit.h>
+#include <rondo/nn/fit/fit.h>
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/support/compare.h>

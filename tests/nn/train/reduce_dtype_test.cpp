@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <rondo/collectives/ring_schedule.h>
+#include <rondo/nn/checkpoint/checkpoint.h>
 #include <rondo/nn/diagnostics/memory_estimate.h>
 #include <rondo/nn/diagnostics/model_checks.h>
-#include <rondo/nn/io/checkpoint.h>
+#include <rondo/nn/fit/fit.h>
 #include <rondo/nn/models/models.h>
-#include <rondo/nn/train/fit.h>
-#include <rondo/nn/train/gradient_buckets.h>
+#include <rondo/nn/train/gradient_exchange.h>
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/rondo/support/files.h>
@@ -25,6 +25,7 @@ namespace {
 
 using test::all_equal_bits;
 using test::error_of;
+using test::gradients_of;
 using test::kSmallInput;
 using test::normal_values;
 using test::parameters_of;
@@ -42,15 +43,6 @@ DataParallelOptions options_for(int ranks, DType reduce_dtype = DType::bfloat16)
 AnyModule without_exchange() {
   return Sequential{
       Conv2d(6, 3, {.padding = 1}), ReLU(), MaxPool2d(2), Flatten(), Linear(16), ReLU(), Linear(4)};
-}
-
-std::vector<float> gradients_of(DataParallel& model, size_t rank) {
-  model.streams().synchronize();
-  const VectorView<float> gradients = model.replicas()[rank].gradients();
-  std::vector<float> values(static_cast<size_t>(gradients.size));
-  RONDO_CUDA_THROW(
-      cudaMemcpy(values.data(), gradients.data, values.size() * sizeof(float), cudaMemcpyDeviceToHost));
-  return values;
 }
 
 // Finite values; to nearest even.

@@ -5,7 +5,7 @@
 #include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/optimizer/sgd.h>
 #include <rondo/nn/diagnostics/model_checks.h>
-#include <rondo/nn/io/checkpoint.h>
+#include <rondo/nn/checkpoint/checkpoint.h>
 #include <rondo/nn/layers/linear.h>
 #include <rondo/nn/layers/simple.h>
 #include <rondo/nn/train/data_parallel.h>

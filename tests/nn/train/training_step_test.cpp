@@ -46,9 +46,7 @@ AnyModule without_batch_norm() {
 
 // Batches of several sizes, each repeated often enough to be recorded and replayed.
 void train_on_all_sizes(DataParallel& model, Optimizer& optimizer) {
-  uint64_t seed = 1;
-  for (int64_t batch : {12, 12, 7, 12, 7, 2, 7, 12, 2, 2, 12, 5, 11, 10, 9, 8, 12, 7})
-    model.train_step(normal_values(batch * kSmallInput.size(), ++seed), some_labels(batch, 4), optimizer);
+  test::take_steps(model, optimizer, {12, 12, 7, 12, 7, 2, 7, 12, 2, 2, 12, 5, 11, 10, 9, 8, 12, 7});
 }
 
 // With a trace, steps are enqueued call by call; without one, they are replayed. The results must agree.
@@ -60,11 +58,7 @@ TEST(TrainingStep, ReplayedIsAsEnqueued) {
       double losses[2];
       for (const bool traced : {false, true}) {
         DataParallel model(small_network(), kSmallInput, small_options(ranks));
-        std::unique_ptr<Optimizer> optimizer;
-        if (adam)
-          optimizer = std::make_unique<Adam>(model);
-        else
-          optimizer = std::make_unique<Sgd>(model, SgdOptions{.learning_rate = 0.05f, .momentum = 0.9f});
+        const std::unique_ptr<Optimizer> optimizer = test::make_optimizer(model, adam);
         Trace trace(model.options().devices);
         if (traced) model.set_trace(&trace);
         train_on_all_sizes(model, *optimizer);
@@ -130,13 +124,13 @@ TEST(TrainingStep, EverySettingOfAnOptimizerMatters) {
        {.learning_rate = 0.05f, .weight_decay = 0.1f},
        {.learning_rate = 0.05f, .momentum = 0.9f},
        {.learning_rate = 0.05f, .momentum = 0.9f, .nesterov = true}});
-  expect_every_setting_matters<Adam, AdamSettings>({{},
-                                                    {.learning_rate = 2e-3f},
-                                                    {.beta1 = 0.8f},
-                                                    {.beta2 = 0.9f},
-                                                    {.eps = 1e-3f},
-                                                    {.weight_decay = 0.1f},
-                                                    {.weight_decay = 0.1f, .decoupled = true}});
+  expect_every_setting_matters<Adam, AdamOptions>({{},
+                                                   {.learning_rate = 2e-3f},
+                                                   {.beta1 = 0.8f},
+                                                   {.beta2 = 0.9f},
+                                                   {.eps = 1e-3f},
+                                                   {.weight_decay = 0.1f},
+                                                   {.weight_decay = 0.1f, .decoupled = true}});
 }
 
 // `take_steps` gives the same result replayed and (with a trace) enqueued call by call. Its kinds of steps
@@ -399,9 +393,15 @@ TEST(TrainingStep, RefusesWhatDoesNotFit) {
   EXPECT_EQ(
       test::error_of([&] { DeviceImages(model, bytes, std::span(labels).first(2)); }),
       "DeviceImages: there are 2352 bytes and 2 labels, must be 784 bytes for each of at least one label");
-  const DeviceImages images(model, bytes, labels);
-  EXPECT_EQ(test::error_of([&] { ShuffledBatches(model, images, 13, 0); }),
-            "ShuffledBatches: the batch is 13, must be 1 to 12, the model's");
+  const FashionMnist data = test::small_data(20, 1);
+  const DeviceImages images(model, data.train_images, data.train_labels);
+  EXPECT_EQ(test::error_of([&] { ShuffledBatches(model, images, 0, 0); }),
+            "ShuffledBatches: the batch is 0, must be at least 1");
+  ShuffledBatches batches(model, images, 13, 0);
+  batches.begin_epoch(1);
+  Sgd sgd(model);
+  EXPECT_EQ(test::error_of([&] { model.train_step(batches, sgd); }),
+            "DataParallel: the batch has 13 samples, must have 1 to 12");
 }
 
 // A label from the host is checked there: on the device the loss would be NaN. Nothing changes.

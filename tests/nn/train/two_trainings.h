@@ -2,7 +2,7 @@
 // checkpoint_kill_test.cpp loads the result.
 #pragma once
 
-#include <rondo/nn/io/checkpoint.h>
+#include <rondo/nn/checkpoint/checkpoint.h>
 #include <rondo/nn/layers/linear.h>
 #include <rondo/nn/layers/simple.h>
 

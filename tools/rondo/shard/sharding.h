@@ -1,7 +1,7 @@
 // Sharding: the part of an array of rows and columns that each device holds.
 #pragma once
 
-#include <rondo/nn/train/shard.h>
+#include <rondo/nn/graph/shard.h>
 #include <rondo/tools/rondo/shard/arguments.h>
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include <rondo/nn/io/parse.h>
 #include <rondo/nn/io/safetensors.h>
 #include <rondo/nn/models/models.h>
-#include <rondo/nn/train/fit.h>
+#include <rondo/nn/fit/fit.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/support/option_readers.h>
@@ -32,7 +32,7 @@ std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, const Opt
                                                            .weight_decay = arguments.weight_decay,
                                                            .nesterov = arguments.nesterov});
   return std::make_unique<nn::Adam>(model,
-                                    nn::AdamSettings{.learning_rate = rate,
+                                    nn::AdamOptions{.learning_rate = rate,
                                                      .weight_decay = arguments.weight_decay,
                                                      .decoupled = arguments.kind == OptimizerKind::adamw});
 }

@@ -2,7 +2,8 @@
 // nn::fit.
 #pragma once
 
-#include <rondo/nn/train/fit.h>
+#include <rondo/nn/data/fashion_mnist.h>
+#include <rondo/nn/fit/fit.h>
 #include <rondo/tools/rondo/support/terminal.h>
 #include <rondo/tools/rondo/train/arguments.h>
 

@@ -1,4 +1,4 @@
-#include <rondo/nn/io/device_tensors.h>
+#include <rondo/nn/checkpoint/device_tensors.h>
 
 #include <cstring>
 #include <map>

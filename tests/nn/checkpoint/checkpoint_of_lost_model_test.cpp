@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/nn/diagnostics/model_checks.h>
-#include <rondo/nn/io/checkpoint.h>
+#include <rondo/nn/checkpoint/checkpoint.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/failed_device.h>

@@ -4,7 +4,7 @@
 #include <rondo/kernels/conv/conv_plan.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/nn/diagnostics/memory_estimate.h>
-#include <rondo/nn/io/checkpoint.h>
+#include <rondo/nn/checkpoint/checkpoint.h>
 #include <rondo/nn/io/safetensors_header.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/rondo/support/files.h>

@@ -1,8 +1,8 @@
 // DeviceTensors: reads and writes the named tensors of a model and its optimizer in device memory.
 #pragma once
 
-#include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/io/safetensors.h>
+#include <rondo/nn/train/data_parallel.h>
 
 #include <memory>
 #include <set>

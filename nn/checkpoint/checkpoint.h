@@ -3,8 +3,8 @@
 // nn/io/safetensors.h is the format.
 #pragma once
 
-#include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/optim/optimizers.h>
+#include <rondo/nn/train/data_parallel.h>
 
 #include <cstdint>
 #include <functional>

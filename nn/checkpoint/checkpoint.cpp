@@ -1,7 +1,6 @@
 #include <rondo/kernels/core/counted.h>
-#include <rondo/nn/diagnostics/model_checks.h>
-#include <rondo/nn/io/checkpoint.h>
-#include <rondo/nn/io/device_tensors.h>
+#include <rondo/nn/checkpoint/checkpoint.h>
+#include <rondo/nn/checkpoint/device_tensors.h>
 #include <rondo/nn/io/parse.h>
 #include <rondo/nn/io/safetensors.h>
 #include <rondo/nn/io/sha256.h>
@@ -243,7 +242,7 @@ TrainingState load_checkpoint(const std::string& path, DataParallel& model, Opti
     // All checks have passed. From here on the model changes.
     model.streams().synchronize();
     upload(tensors, contents);
-    clear_nonfinite_value(model);
+    model.group().clear_nonfinite_value();
     optimizer.set_learning_rate(rate);
     return state;
   });
@@ -272,7 +271,7 @@ void load_parameters(const std::string& path, DataParallel& model) {
     const std::vector<const StoredTensor*> contents = matching(file, tensors, besides);
     model.streams().synchronize();
     upload(tensors, contents);
-    clear_nonfinite_value(model);
+    model.group().clear_nonfinite_value();
   });
 }
 

@@ -5,7 +5,7 @@
 #include <rondo/kernels/core/math_mode.h>
 #include <rondo/nn/data/device_images.h>
 #include <rondo/nn/diagnostics/model_checks.h>
-#include <rondo/nn/io/checkpoint.h>
+#include <rondo/nn/checkpoint/checkpoint.h>
 #include <rondo/nn/io/safetensors.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/tests/nn/models/small_data.h>
@@ -75,7 +75,7 @@ testing::AssertionResult same_bytes(const std::string& a, const std::string& b) 
 }
 
 const TrainingState kState = {
-    7, 4, std::numeric_limits<uint64_t>::max(), 12, {{"--lr", "0.1"}, {"", "empty"}, {"=\n", ""}}};
+    7, 4, std::numeric_limits<uint64_t>::max(), 12, {{"learning_rate", "0.1"}, {"", "empty"}, {"=\n", ""}}};
 
 class CheckpointFile : public testing::Test {
  protected:
@@ -237,7 +237,7 @@ TEST_F(CheckpointFile, HoldsWhatTheDocumentationSays) {
                                                    {"epoch", "7"},
                                                    {"epoch_steps", "4"},
                                                    {"data_seed", "18446744073709551615"},
-                                                   {"recipe.--lr", "0.1"},
+                                                   {"recipe.learning_rate", "0.1"},
                                                    {"recipe.", "empty"},
                                                    {"recipe.=\n", ""},
                                                    {"batch", "12"}};
@@ -345,7 +345,7 @@ TEST_F(CheckpointFile, TheCallerCanRefuseThePlace) {
   save_checkpoint(path_, adam.model, *adam.optimizer, kState);
   const auto refuse = [](const TrainingState& state) {
     EXPECT_EQ(state, kState);
-    throw Error(bad_argument("not with ", state.recipe.at("--lr")));
+    throw Error(bad_argument("not with ", state.recipe.at("learning_rate")));
   };
   for (Training* one : {&training, &adam}) {
     one->train(0, 1);

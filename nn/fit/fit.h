@@ -1,15 +1,16 @@
-// fit: trains a model on Fashion-MNIST, or on other images of 28 x 28 bytes in ten classes, for a number of
-// epochs. For another training loop, start from fit.cpp.
+// fit: trains a model on labelled images for a number of epochs. For another training loop, start from fit.cpp.
 //
 //   nn::DataParallel model(nn::resnet18(), {28, 28, 1}, {.devices = {0, 1}, .batch = 512});
 //   nn::Sgd sgd(model);
 //   nn::fit(model, sgd, load_fashion_mnist(directory, Checksums::require),
 //           {.epochs = 10, .learning_rate = nn::LearningRate::constant(0.2)});
+//
+// Other images: nn::DataSet{train, test} of nn/data/image_set.h.
 #pragma once
 
 #include <rondo/kernels/runtime/trace.h>
-#include <rondo/nn/data/fashion_mnist.h>
-#include <rondo/nn/io/checkpoint.h>
+#include <rondo/nn/checkpoint/checkpoint.h>
+#include <rondo/nn/data/image_set.h>
 #include <rondo/nn/optim/learning_rate.h>
 #include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/train/training_report.h>
@@ -61,10 +62,10 @@ struct FitResult {
 // `trace` is not null, the first steps are recorded into it. With several processes
 // (DataParallelOptions::processes), all must call fit() with the same values. Process 0 writes the
 // checkpoint. FitObserver::stop() may return true in any process; all end after that step. Throws
-// rondo::Error: bad_argument for a network whose input has another size, for labels beyond its outputs, and
-// for a model with keep_finite that a step before has stopped; out_of_resources.
-FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
+// rondo::Error: bad_argument for images that do not fit the network (check_images()), and for a model with
+// keep_finite that a step before has stopped; out_of_resources.
+FitResult fit(DataParallel& model, Optimizer& optimizer, const DataSet& data, const FitOptions& options,
               FitObserver& observer, Trace* trace = nullptr);
-FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options);
+FitResult fit(DataParallel& model, Optimizer& optimizer, const DataSet& data, const FitOptions& options);
 
 }  // namespace rondo::nn

@@ -1,10 +1,9 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/reduce/first_nonfinite.h>
 #include <rondo/nn/diagnostics/model_checks.h>
-#include <rondo/nn/train/fit.h>
+#include <rondo/nn/fit/fit.h>
 
 #include <rondo/nn/data/device_images.h>
-#include <rondo/nn/data/labels.h>
 #include <rondo/nn/diagnostics/loss_probe.h>
 #include <rondo/nn/diagnostics/replica_check.h>
 #include <rondo/nn/io/parse.h>
@@ -33,16 +32,6 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void check_data(const DataParallel& model, const FashionMnist& data) {
-  const Shape& input = model.graph().input().shape;
-  if (input.size() != FashionMnist::kImageBytes)
-    refuse("the network's input is ", text(input), ", must be 28 x 28 x 1, an image of Fashion-MNIST; ",
-           "DataParallel::train_step() trains on other data");
-  const int64_t outputs = model.graph().output().shape.size();
-  check_labels("fit: the training images", std::span<const uint8_t>(data.train_labels), outputs);
-  check_labels("fit: the test images", std::span<const uint8_t>(data.test_labels), outputs);
-}
-
 std::optional<ReplicaCheck> check_of(DataParallel& model, bool verify) {
   if (!verify) return std::nullopt;
   std::vector<VectorView<const float>> parameters;
@@ -53,7 +42,7 @@ std::optional<ReplicaCheck> check_of(DataParallel& model, bool verify) {
 // One run of fit(): the loop and its state.
 class Run {
  public:
-  Run(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
+  Run(DataParallel& model, Optimizer& optimizer, const DataSet& data, const FitOptions& options,
       FitObserver& observer, Trace* trace)
       : model_(model),
         world_(model.world()),
@@ -61,8 +50,8 @@ class Run {
         options_(options),
         observer_(observer),
         trace_(trace),
-        train_(model, data.train_images, data.train_labels),
-        test_(model, data.test_images, data.test_labels),
+        train_(model, data.train.images, data.train.labels),
+        test_(model, data.test.images, data.test.labels),
         batches_(model, train_, model.options().batch, options.seed),
         run_{batches_.steps(), batches_.steps() * options.epochs},
         probe_(model.streams().device(0), model.streams().stream(0), model.group().loss_stats(),
@@ -239,19 +228,21 @@ class Run {
 
 }  // namespace
 
-FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
+FitResult fit(DataParallel& model, Optimizer& optimizer, const DataSet& data, const FitOptions& options,
               FitObserver& observer, Trace* trace) {
   constexpr int64_t kMostEpochs = int64_t{1} << 31;  // the total number of steps fits in 63 bits
   if (options.epochs < 1 || options.epochs > kMostEpochs)
     refuse(there_are(options.epochs, "epoch"), ", must be 1 to ", kMostEpochs);
-  check_data(model, data);
+  const Shape input = model.graph().input().shape;
+  const int64_t outputs = model.graph().output().shape.size();
+  check_images("fit: the training images", data.train, input, outputs);
+  check_images("fit: the test images", data.test, input, outputs);
   model.throw_if_failed();
   model.take_loss_stats();  // resets the statistics
   return Run(model, optimizer, data, options, observer, trace)();
 }
 
-FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data,
-              const FitOptions& options) {
+FitResult fit(DataParallel& model, Optimizer& optimizer, const DataSet& data, const FitOptions& options) {
   FitObserver no_observer;
   return fit(model, optimizer, data, options, no_observer);
 }

@@ -3,9 +3,9 @@
 
 #include <rondo/kernels/core/text.h>
 #include <rondo/nn/diagnostics/model_checks.h>
+#include <rondo/nn/fit/fit.h>
 #include <rondo/nn/io/safetensors.h>
 #include <rondo/nn/models/models.h>
-#include <rondo/nn/train/fit.h>
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/rondo/support/files.h>
@@ -42,12 +42,7 @@ DataParallelOptions options_for(int ranks) {
 // A model with its optimizer, as a new process would create them.
 struct Trained {
   explicit Trained(const DataParallelOptions& options, bool adam = false)
-      : model(network(), kInput, options) {
-    if (adam)
-      optimizer = std::make_unique<Adam>(model);
-    else
-      optimizer = std::make_unique<Sgd>(model, SgdOptions{.momentum = 0.9f});
-  }
+      : model(network(), kInput, options), optimizer(test::make_optimizer(model, adam, 0.1f)) {}
   DataParallel model;
   std::unique_ptr<Optimizer> optimizer;
 };
@@ -371,13 +366,74 @@ TEST(Fit, AStopAfterTheLastStepIsTheEnd) {
   EXPECT_EQ(result.epochs.size(), 3u);
 }
 
-TEST(Fit, RefusesOtherDataThanItsOwn) {
+// Images of 12 x 9 pixels in three colours, of five classes: a class is a bright colour channel in the upper or
+// the lower half.
+struct ColourImages {
+  static constexpr Shape kImage = {12, 9, 3};
+  static constexpr int64_t kClasses = 5;
+
+  explicit ColourImages(int64_t count) {
+    test::Random random(static_cast<uint64_t>(count));
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t label = random.below(kClasses);
+      labels.push_back(static_cast<uint8_t>(label));
+      for (int64_t value = 0; value < kImage.size(); ++value) {
+        const int64_t row = value / (kImage.width * kImage.channels), channel = value % kImage.channels;
+        const bool bright = channel == label % 3 && row / 6 == label / 3;
+        pixels.push_back(static_cast<uint8_t>(random.below(150) + (bright ? 100 : 0)));
+      }
+    }
+  }
+  operator ImageSet() const { return {kImage, pixels, labels}; }
+
+  std::vector<uint8_t> pixels, labels;
+};
+
+TEST(Fit, TrainsOnImagesOfAnyShapeAndNumberOfClasses) {
+  const ColourImages train(240), unseen(100);
+  const auto network = [] {
+    return Sequential{Conv2d(8, 3), BatchNorm2d(), ReLU(),
+                      MaxPool2d(2), Flatten(),     Linear(ColourImages::kClasses)};
+  };
+  DataParallel model(network(), ColourImages::kImage, options_for(3));
+  Adam adam(model);
+  FitOptions options{.epochs = 4, .learning_rate = LearningRate::constant(3e-3)};
+  const FitResult result = fit(model, adam, {train, unseen}, options);
+  ASSERT_EQ(result.epochs.size(), 4u);
+  EXPECT_LT(result.epochs.back().train_loss, 0.5 * result.epochs.front().train_loss);
+  EXPECT_GT(result.epochs.back().test_accuracy, 0.9);
+  std::vector<float> values;
+  for (const uint8_t byte : unseen.pixels) values.push_back(static_cast<float>(byte) * (1.0f / 255.0f));
+  const LossStats from_host =
+      model.evaluate(values, std::vector<int32_t>(unseen.labels.begin(), unseen.labels.end()));
+  EXPECT_EQ(result.epochs.back().test_accuracy, static_cast<double>(from_host.correct) / 100)
+      << "the same images from the host, as values in NHWC order";
+
+  // Images given as vectors are the same bytes.
+  DataParallel other(network(), ColourImages::kImage, options_for(3));
+  Adam other_adam(other);
+  ImageSet flat = train;
+  flat.image = {1, 1, ColourImages::kImage.size()};
+  fit(other, other_adam, {flat, unseen}, options);
+  EXPECT_TRUE(all_equal_bits(parameters_of(other), parameters_of(model)));
+}
+
+TEST(Fit, RefusesImagesThatDoNotFitTheNetwork) {
   FashionMnist data = test::small_data(64, 10);
-  DataParallel colours(Sequential{Flatten(), Linear(10)}, {32, 32, 3}), four(Linear(4), kInput);
-  Sgd colours_sgd(colours), four_sgd(four);
+  DataParallel colours(Sequential{Flatten(), Linear(10)}, {32, 32, 3}), four(Linear(4), kInput),
+      long_rows(Linear(10), {14, 56, 1});
+  Sgd colours_sgd(colours), four_sgd(four), long_sgd(long_rows);
   EXPECT_EQ(test::error_of([&] { fit(colours, colours_sgd, data, {}); }),
-            "fit: the network's input is 32 x 32 x 3, must be 28 x 28 x 1, an image of Fashion-MNIST; "
-            "DataParallel::train_step() trains on other data");
+            "fit: the training images: an image is 28 x 28 x 1, must be 32 x 32 x 3, the network's input");
+  EXPECT_EQ(test::error_of([&] { fit(long_rows, long_sgd, data, {}); }),
+            "fit: the training images: an image is 28 x 28 x 1, must be 14 x 56 x 1, the network's input");
+  const DataSet views = data;
+  for (const ImageSet& bad : {ImageSet{kInput, {}, {}}, ImageSet{kInput, views.test.images.first(784), {}}})
+    EXPECT_EQ(test::error_of([&] {
+                fit(four, four_sgd, {bad, views.test}, {});
+              }),
+              concat("fit: the training images: there are ", bad.images.size(),
+                     " bytes and 0 labels, must be 784 bytes for each of at least one label"));
   data.train_labels.assign(64, 3);
   data.test_labels.assign(10, 3);
   data.test_labels[5] = 4;
