@@ -2,6 +2,7 @@
 // refuses. Above 400 lines because stopping and resuming are tested for every kind of training.
 #include <gtest/gtest.h>
 #include <rondo/kernels/core/math_mode.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/nn/io/safetensors.h>
 #include <rondo/tests/rondo/support/built_program.h>
 #include <rondo/tests/rondo/support/devices.h>
@@ -181,6 +182,50 @@ std::string tensors_in(const std::string& path) {
   for (const StoredTensor& tensor : read_safetensors(path).tensors)
     bytes.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   return bytes;
+}
+
+// A checkpoint in the form of older versions: settings have the names of options, --no-sync-bn is the reverse of
+// sync_batch_norm, and the first ones had no --precision and --reduce-dtype.
+void rewrite_in_old_form(const std::string& path) {
+  const Safetensors file = read_safetensors(path);
+  std::map<std::string, std::string> metadata;
+  for (const auto& [key, value] : file.metadata) {
+    std::string name = key;
+    if (name == "crc32" || name == "recipe.precision" || name == "recipe.reduce_dtype") continue;
+    if (name == "recipe.sync_batch_norm") {
+      metadata["recipe.--no-sync-bn"] = value == "on" ? "off" : "on";
+      continue;
+    }
+    if (name.starts_with("recipe.")) {
+      std::replace(name.begin(), name.end(), '_', '-');
+      name = name == "recipe.learning-rate" ? "recipe.--lr" : "recipe.--" + name.substr(7);
+    }
+    metadata[name] = value;
+  }
+  metadata["crc32"] = exact_text(checksum(file.tensors, metadata));
+  write_safetensors(path, file.tensors, metadata);
+}
+
+TEST_F(CommandTrain, ACheckpointHasSettingsByTheirNamesAndTheOldFormIsRead) {
+  const std::string command = resnet("--limit 2 --batch 2 --devices " + devices(2) + " "),
+                    decay = command + "--no-sync-bn --weight-decay 0.01 ";
+  const std::string whole = results_ / "whole", part = results_ / "part";
+  ASSERT_EQ(run_line(decay + "--epochs 1 --save " + part).code, 0);
+  const auto metadata = read_safetensors(part).metadata;
+  for (const auto& [key, value] : metadata) EXPECT_EQ(key.find("--"), std::string::npos) << key;
+  EXPECT_EQ(metadata.at("recipe.weight_decay"), "0.01");
+  EXPECT_EQ(metadata.at("recipe.sync_batch_norm"), "off");
+
+  rewrite_in_old_form(part);
+  ASSERT_TRUE(read_safetensors(part).metadata.contains("recipe.--lr"));
+  const Outcome refused = run_line(command + "--weight-decay 0.02 --epochs 2 --resume " + part);
+  EXPECT_EQ(refused.err, "rondo: " + part +
+                             ": the options differ from those of its training: --no-sync-bn is off, must be "
+                             "on; --weight-decay is 0.02, must be 0.01\n");
+  const Outcome resumed = run_line(decay + "--epochs 2 --save " + part + " --resume " + part);
+  ASSERT_EQ(resumed.code, 0) << resumed.text();
+  ASSERT_EQ(run_line(decay + "--epochs 2 --save " + whole).code, 0);
+  EXPECT_TRUE(read_text(part) == read_text(whole)) << "the new form again";
 }
 
 // With tensor cores a run resumes bit for bit, and only with the same precision.

@@ -1,24 +1,21 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/text.h>
-#include <rondo/nn/io/parse.h>
-#include <rondo/nn/io/safetensors.h>
-#include <rondo/nn/models/models.h>
 #include <rondo/nn/fit/fit.h>
+#include <rondo/nn/io/parse.h>
+#include <rondo/nn/models/models.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 #include <rondo/tools/rondo/support/stop_request.h>
 #include <rondo/tools/rondo/train/ranks.h>
+#include <rondo/tools/rondo/train/settings.h>
 #include <rondo/tools/rondo/train/trace_json.h>
 #include <rondo/tools/rondo/train/train_network.h>
 #include <rondo/tools/rondo/train/training_run.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <optional>
-#include <set>
-#include <span>
 #include <utility>
 
 namespace rondo::program {
@@ -33,8 +30,8 @@ std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, const Opt
                                                            .nesterov = arguments.nesterov});
   return std::make_unique<nn::Adam>(model,
                                     nn::AdamOptions{.learning_rate = rate,
-                                                     .weight_decay = arguments.weight_decay,
-                                                     .decoupled = arguments.kind == OptimizerKind::adamw});
+                                                    .weight_decay = arguments.weight_decay,
+                                                    .decoupled = arguments.kind == OptimizerKind::adamw});
 }
 
 nn::OptimizerSize size_of(const OptimizerArguments& arguments) {
@@ -114,49 +111,12 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
 
 namespace {
 
-constexpr const char *kDevices = "--devices", *kAlgorithm = "--algorithm", *kWeights = "--weights",
-                     *kPrecision = "--precision", *kReduceDtype = "--reduce-dtype";
-
-// All settings that determine the bits of the training, except for those that the command never changes.
-std::map<std::string, std::string> recipe_of(const TrainingPlan& plan, const NetworkArguments& arguments,
-                                             const FashionMnist& data) {
-  const auto flag = [](bool on) { return on ? "on" : "off"; };
-  const auto stored = [](const char* name, const std::vector<uint8_t>& values) {
-    return StoredTensor{
-        name, StoredType::u8, {static_cast<int64_t>(values.size())}, std::as_bytes(std::span(values))};
-  };
-  const OptimizerArguments& optimizer = arguments.optimizer;
-  std::map<std::string, std::string> recipe = {
-      {kDevices, ranks_text(plan.model)},
-      {kAlgorithm, name_of(plan.model.algorithm)},
-      {kWeights, arguments.weights},
-      {"--batch", exact_text(plan.model.batch)},
-      {"--data",
-       concat(data.train_count, " images with the checksum ",
-              checksum(std::vector{stored("images", data.train_images), stored("labels", data.train_labels)},
-                       {}))},
-      {"--no-sync-bn", flag(arguments.no_sync_bn)},
-      {"--lr", exact_text(plan.rate)},
-      {"--micro-batches", exact_text(arguments.micro_batches)},
-      {"--momentum", exact_text(optimizer.momentum)},
-      {"--nesterov", flag(optimizer.nesterov)},
-      {"--optimizer", name_of(optimizer.kind)},
-      {kPrecision, name_of(arguments.precision)},
-      {kReduceDtype, name_of(arguments.reduce_dtype)},
-      {"--schedule", arguments.schedule},
-      {"--seed", exact_text(arguments.seed)},
-      {"--warmup-steps", exact_text(arguments.warmup)},
-      {"--weight-decay", exact_text(optimizer.weight_decay)}};
-  if (arguments.schedule.starts_with("cosine")) recipe["--epochs"] = exact_text(arguments.epochs);
-  return recipe;
-}
-
 std::string recipe(const TrainingPlan& plan, const NetworkArguments& arguments) {
   std::string said = concat("batch ", grouped(plan.model.batch), ", ", text(arguments.optimizer),
                             ", learning rate ", plan.rate);
   if (arguments.schedule != "constant") said += " (" + arguments.schedule + ")";
   if (arguments.warmup > 0) said += concat(", warm-up of ", grouped(arguments.warmup, "step"));
-  said += concat(", ", plan.fit.from.recipe.at(kWeights), " weights, seed ", plan.model.seed);
+  said += concat(", ", plan.fit.from.recipe.at("weights"), " weights, seed ", plan.model.seed);
   if (plan.model.devices.size() > 1 || plan.model.processes)
     said += concat(", ", all_reduce_text(plan.model),
                    plan.model.order == SumOrder::balanced_tree ? ", device-count invariant" : "",
@@ -187,63 +147,6 @@ class RunObserver final : public nn::FitObserver {
   bool began_ = false;
 };
 
-// Throws a bad_argument Error if this training would not continue the checkpoint's. The message names all
-// differing options, except for defaults that differ because of another option: the batch, the devices or the
-// schedule.
-void check_goes_on(const nn::TrainingState& state, const TrainingPlan& plan,
-                   const NetworkArguments& arguments) {
-  const std::map<std::string, std::string>& ours = plan.fit.from.recipe;
-  std::map<std::string, std::string> theirs = state.recipe;
-  for (const char* option : {kPrecision, kReduceDtype})
-    theirs.emplace(option, name_of(Precision::fp32));  // checkpoints of versions that had no other
-  const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
-  const std::set<std::string> may_differ = {kDevices, kAlgorithm, kWeights};
-  for (const auto& [option, value] : ours)
-    if (!theirs.contains(option) && option != "--epochs")
-      throw Error(bad_argument("it was not made by rondo train ", arguments.model, ": it has no ", option));
-  std::string different;
-  for (const auto& [option, value] : ours) {
-    if (!theirs.contains(option) || !differs(option) || may_differ.contains(option)) continue;
-    if (option == "--lr" && !arguments.lr && differs("--batch")) continue;
-    const bool follows = option == "--batch" && !arguments.batch && differs(kDevices);
-    different +=
-        concat(different.empty() ? "" : "; ", option, " is ", value,
-               follows ? concat(" with --devices ", ours.at(kDevices)) : "", ", must be ", theirs.at(option));
-  }
-  if (!different.empty())
-    throw Error(bad_argument("the options differ from those of its training: ", different));
-  if (state.epoch < 1 || state.step >= plan.steps)
-    throw Error(bad_argument("it continues in epoch ", state.epoch, " after ", counted(state.step, "step"),
-                             ", must be an epoch from 1 and fewer than ", counted(plan.steps, "step")));
-  if (state.epoch > plan.fit.epochs)
-    throw Error(
-        bad_argument("--epochs is ", plan.fit.epochs, ", must be more: it has ", state.epoch - 1, " done"));
-}
-
-// Prints the permitted differences, one per line.
-void show_differences(const std::map<std::string, std::string>& ours,
-                      const std::map<std::string, std::string>& theirs, std::ostream& out,
-                      const Terminal& terminal) {
-  const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
-  constexpr const char* kOtherSums = ": from now on sums are added in another order";
-  const bool counts = (ours.at(kDevices) + theirs.at(kDevices)).find(' ') == std::string::npos;
-  const auto ranks = [](const std::string& text) {
-    return (text.find(' ') == std::string::npos ? "--devices " : "sums over ") + text;
-  };
-  if (differs(kDevices))
-    show_field(out, terminal, "",
-               concat("with ", ranks(ours.at(kDevices)), ", the checkpoint was made with ",
-                      counts ? theirs.at(kDevices) : ranks(theirs.at(kDevices)), kOtherSums));
-  else if (differs(kAlgorithm) && ours.at(kDevices) != "1")
-    show_field(out, terminal, "",
-               concat("with --algorithm ", ours.at(kAlgorithm), ", the checkpoint was made with ",
-                      theirs.at(kAlgorithm), kOtherSums));
-  if (differs(kWeights))
-    show_field(out, terminal, "",
-               concat("--weights ", ours.at(kWeights), " has no effect: the training began with ",
-                      theirs.at(kWeights)));
-}
-
 // Runs in every process; only the first one has files and output.
 int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files,
                    const OutputFile& checkpoint, std::ostream& out, const Terminal& terminal,
@@ -264,7 +167,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   const nn::Graph graph =
       nn::make_graph(network.network, network.input, plan.model.math, plan.model.activations);
   const std::string links = use_links(plan.model);
-  plan.fit.from.recipe = recipe_of(plan, arguments, data);
+  plan.fit.from.recipe = settings_of(plan, arguments, data);
   TextStream head;  // printed after all checks
   if (processes) show_field(head, terminal, "processes", places_text(*processes));
   show_placement(shown_devices(plan.model), arguments.devices.has_value(), head, terminal);
@@ -283,18 +186,18 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
               head, terminal);
   nn::DataParallel model(network.network, network.input, plan.model);
   const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, plan.rate);
-  for (const auto& [option, value] : plan.fit.from.recipe) model.world().check_same(option, value);
+  check_same_settings(model.world(), plan.fit.from.recipe);
   if (!arguments.resume.empty()) {
     const nn::TrainingState state =
         nn::load_checkpoint(arguments.resume, model, *optimizer,
                             [&](const nn::TrainingState& there) { check_goes_on(there, plan, arguments); });
-    const std::map<std::string, std::string> asked = std::exchange(plan.fit.from, state).recipe;
+    const Settings asked = std::exchange(plan.fit.from, state).recipe, theirs = settings_in(state);
     plan.fit.from.recipe = asked;
-    plan.fit.from.recipe.at(kWeights) = state.recipe.at(kWeights);  // the weights of the beginning
+    plan.fit.from.recipe.at("weights") = theirs.at("weights");  // those of the beginning
     show_field(head, terminal, "resumed",
                concat(arguments.resume, ": epoch ", grouped(plan.fit.from.epoch), ", ",
                       grouped(plan.fit.from.step), " of its steps are done"));
-    show_differences(asked, state.recipe, head, terminal);
+    show_differences(asked, theirs, head, terminal);
   }
   show_field(head, terminal, "training",
              concat(grouped(plan.fit.epochs), plan.fit.epochs == 1 ? " epoch of " : " epochs of ",
