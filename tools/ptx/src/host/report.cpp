@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "text.h"
+
 namespace ptx {
 namespace {
 
@@ -36,8 +38,8 @@ void add(Counts& counts, std::string_view lines) {
 std::string text_of(const Counts& counts) {
   std::string text;
   for (const auto& [line, count] : counts)
-    text += line.first + (line.first.back() == 'R' ? " " : " " + std::to_string(count) + " ") + line.second +
-            "\n";
+    text +=
+        line.first + (line.first.back() == 'R' ? " " : simt::joined(" ", count, " ")) + line.second + "\n";
   return text;
 }
 
