@@ -208,6 +208,10 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
 
 using namespace simt;
 
+// cudaFuncAttributeNonPortableClusterSizeAllowed, which the executor's headers do not name. Programs set it
+// for clusters of any size.
+constexpr int kNonPortableClusters = 14;
+
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   return api([&](Runtime& runtime) {
     require(kernel, cudaErrorInvalidDeviceFunction);
@@ -216,6 +220,10 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
     const KernelFacts facts = facts_of(kernel, host_thread().device);
     std::unique_lock lock(runtime.mutex);
     runtime.load(lock, kernel);
+    if (static_cast<int>(attribute) == kNonPortableClusters) {
+      require(value == 0 || value == 1, cudaErrorInvalidValue);
+      return cudaSuccess;
+    }
     switch (attribute) {
       case cudaFuncAttributeMaxDynamicSharedMemorySize:
         require(value >= 0 && static_cast<size_t>(value) + facts.shared_bytes <=
