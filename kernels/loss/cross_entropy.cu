@@ -4,6 +4,7 @@
 // the caller's loss_stats directly.
 
 #include <rondo/kernels/core/check.h>
+#include <rondo/kernels/core/elementary.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
@@ -55,7 +56,9 @@ struct Softmax {
   __device__ Softmax(Maximum m, float sum_of_others)
       : maximum(m), others(sum_of_others + (m.value - m.value)) {}
 
-  __device__ float probability(float logit) const { return expf(logit - maximum.value) / (1.0f + others); }
+  __device__ float probability(float logit) const {
+    return exp_of_negative(logit - maximum.value) / (1.0f + others);
+  }
 
   // d loss / d logit of class j
   __device__ float gradient(float logit, int j, int label) const {
@@ -64,7 +67,7 @@ struct Softmax {
   }
 
   __device__ LossStats loss_stats(float label_logit, int label) const {
-    const float loss = log1pf(others) + (maximum.value - label_logit);
+    const float loss = log_of_one_plus(others) + (maximum.value - label_logit);
     return {loss, loss == loss && label == maximum.at, 1, 0};
   }
 };
@@ -104,7 +107,7 @@ __global__ void __launch_bounds__(kThreads)
       const auto logit = load_values<N>(z + j);
 #pragma unroll
       for (int k = 0; k < N; ++k)
-        if (j + k != maximum.at) others += expf(logit.v[k] - maximum.value);
+        if (j + k != maximum.at) others += exp_of_negative(logit.v[k] - maximum.value);
     }
     const Softmax softmax(maximum, others);
 
@@ -191,7 +194,7 @@ __global__ void __launch_bounds__(kThreads)
     const auto logit = load_values<N>(z + j);
 #pragma unroll
     for (int k = 0; k < N; ++k)
-      if (j + k != shared.maximum.at) sums[i].v[k] += expf(logit.v[k] - shared.maximum.value);
+      if (j + k != shared.maximum.at) sums[i].v[k] += exp_of_negative(logit.v[k] - shared.maximum.value);
   });
   const float others = cub::BlockReduce<float, kThreads>(shared.sums).Sum(sum_of_places<N>(sums));
   if (thread == 0) shared.others = others;

@@ -57,7 +57,7 @@ struct SumsOfParts {
     __device__ __forceinline__ void add(columns::Sums<double, 2, 1>& sums, int64_t part) const {
       const double mean = compensated_value(moments.means(part)[col], moments.mean_rests(part)[col]);
       const double rows = moments.rows[part];
-      sums.of[0][0] += mean * rows;
+      sums.of[0][0] = fma(mean, rows, sums.of[0][0]);
       sums.of[1][0] += fma(mean * rows, mean, static_cast<double>(moments.squared_deviations(part)[col]));
     }
   };

@@ -19,7 +19,7 @@ __global__ void gemm_02_coalesced_kernel(const GemmArguments g) {
   if (result >= g.m * g.n) return;
   const int64_t i = result / g.n, j = result % g.n;
   float sum = 0;
-  for (int64_t l = 0; l < g.k; ++l) sum = multiply_add(element_of_a(g, i, l), element_of_b(g, l, j), sum);
+  for (int64_t l = 0; l < g.k; ++l) sum = __fmaf_rn(element_of_a(g, i, l), element_of_b(g, l, j), sum);
   store_result(g, i, j, sum);
 }
 

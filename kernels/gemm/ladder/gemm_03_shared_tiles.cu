@@ -31,7 +31,7 @@ __global__ __launch_bounds__(kSide* kSide) void gemm_03_shared_tiles_kernel(cons
     shared.a[y][x] = i < g.m && l0 + x < g.k ? element_of_a(g, i, l0 + x) : 0;
     shared.b[y][x] = l0 + y < g.k && j < g.n ? element_of_b(g, l0 + y, j) : 0;
     __syncthreads();  // wait until the tiles are complete
-    for (int l = 0; l < kSide; ++l) sum = multiply_add(shared.a[y][l], shared.b[l][x], sum);
+    for (int l = 0; l < kSide; ++l) sum = __fmaf_rn(shared.a[y][l], shared.b[l][x], sum);
     __syncthreads();  // wait until all threads have finished reading
   }
   if (i < g.m && j < g.n) store_result(g, i, j, sum);

@@ -51,7 +51,7 @@ __global__ __launch_bounds__(kThreads) void gemm_04_register_tiles_kernel(const 
       RONDO_UNROLL
       for (int i = 0; i < kPerThread; ++i) {
         RONDO_UNROLL
-        for (int j = 0; j < kPerThread; ++j) sums[i][j] = multiply_add(row[i], column[j], sums[i][j]);
+        for (int j = 0; j < kPerThread; ++j) sums[i][j] = __fmaf_rn(row[i], column[j], sums[i][j]);
       }
     }
     __syncthreads();

@@ -1,0 +1,48 @@
+// The logarithm and the exponential against double precision.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/core/elementary.h>
+
+#include <cmath>
+#include <limits>
+
+namespace rondo {
+namespace {
+
+// Every 1000th float from `first` on, up to `last`, both of one sign; `error(x)` is relative.
+template <class Error>
+double largest_error(float first, float last, Error&& error) {
+  double largest = 0;
+  auto bits = __builtin_bit_cast(uint32_t, first);
+  for (const auto end = __builtin_bit_cast(uint32_t, last); bits <= end; bits += 1000)
+    largest = std::fmax(largest, error(__builtin_bit_cast(float, bits)));
+  return largest;
+}
+
+TEST(Elementary, ExponentialOfNegativeNumbers) {
+  const auto error = [](float x) {
+    const double exact = std::exp(double{x});
+    return std::abs(exp_of_negative(x) - exact) / exact;
+  };
+  EXPECT_LT(largest_error(-0.0f, -87.3f, error), 2 * 0x1p-24);
+  // Multiples of the smallest number.
+  for (float x = -87.3f; x > -110; x -= 0.001f)
+    EXPECT_LE(std::abs(exp_of_negative(x) - std::exp(double{x})), 0x1p-149) << x;
+  EXPECT_EQ(exp_of_negative(0.0f), 1.0f);
+  EXPECT_EQ(exp_of_negative(-1000.0f), 0.0f);
+  EXPECT_EQ(exp_of_negative(-std::numeric_limits<float>::infinity()), 0.0f);
+  EXPECT_TRUE(std::isnan(exp_of_negative(NAN)));
+}
+
+TEST(Elementary, LogarithmOfOnePlusANumber) {
+  const auto error = [](float x) {
+    const double exact = std::log1p(double{x});
+    return std::abs(log_of_one_plus(x) - exact) / exact;
+  };
+  EXPECT_LT(largest_error(1e-38f, 0x1p31f, error), 3 * 0x1p-24);
+  EXPECT_EQ(log_of_one_plus(0.0f), 0.0f);
+  EXPECT_TRUE(std::isnan(log_of_one_plus(NAN)));
+}
+
+}  // namespace
+}  // namespace rondo
