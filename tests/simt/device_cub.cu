@@ -49,6 +49,37 @@ TEST(Cub, BlockReduceKeepsTheOrderOfThreads) {
   EXPECT_EQ(wrong, 0);
 }
 
+// The order of CUB's warp reductions, by an operation whose result depends on it: neighbours first, and in a block
+// the warps from the first to the last.
+TEST(Cub, ReductionsCombineNeighboursFirst) {
+  const auto operation = [](unsigned a, unsigned b) { return 31 * a + 17 * b + 1; };
+  const auto of_warp = [&](unsigned first, unsigned count) {
+    std::vector<unsigned> values(count);
+    std::iota(values.begin(), values.end(), first);
+    while (values.size() > 1) {
+      std::vector<unsigned> pairs;
+      for (size_t i = 0; i < values.size(); i += 2)
+        pairs.push_back(i + 1 < values.size() ? operation(values[i], values[i + 1]) : values[i]);
+      values = pairs;
+    }
+    return values[0];
+  };
+  const unsigned of_block = operation(operation(of_warp(0, 32), of_warp(32, 32)), of_warp(64, 13));
+  std::atomic<int> wrong{0};
+  run_ok({1, 96, 1024}, [&] {
+    using Reduce = cub::BlockReduce<unsigned, 96>;
+    const unsigned t = threadIdx.x;
+    const unsigned all = Reduce(shared<Reduce::TempStorage>()).Reduce(t, operation, 77);
+    if (t == 0) wrong += all != of_block;
+    cub::WarpReduce<unsigned>::TempStorage storage;
+    const unsigned whole = cub::WarpReduce<unsigned>(storage).Reduce(t, operation);
+    if (t % 32 == 0) wrong += whole != of_warp(t, 32);
+    const unsigned some = cub::WarpReduce<unsigned>(storage).Reduce(t, operation, 7);
+    if (t % 32 == 0) wrong += some != of_warp(t, 7);
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(Cub, WarpReduce) {
   std::atomic<int> wrong{0};
   run_ok({1, 64}, [&] {

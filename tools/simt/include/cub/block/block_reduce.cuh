@@ -1,7 +1,8 @@
 // cub::BlockReduce: reduces one value per thread to one value. The result is valid in thread 0 only.
 //
-// Every thread writes its value to the storage; after one barrier thread 0 reduces them in thread order. As
-// in CUB, reusing the storage requires a barrier first.
+// Every thread writes its value to the storage; after one barrier thread 0 reduces them in the order of CUB's
+// BLOCK_REDUCE_WARP_REDUCTIONS: the values of a warp in a tree of neighbours, ((0 1) (2 3)) ((4 5) (6 7)) ..., and
+// then the warps from the first to the last. As in CUB, reusing the storage requires a barrier first.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -35,8 +36,14 @@ class BlockReduce {
     const int thread = static_cast<int>(simt::thread_rank);
     values_[thread] = input;
     simt::block_barrier(place);
-    if (thread == 0)
-      for (int i = 1; i < valid; ++i) input = operation(input, values_[i]);
+    if (thread != 0) return input;
+    for (int warp = 0; warp < valid; warp += 32) {
+      T* const values = values_ + warp;
+      const int count = valid - warp < 32 ? valid - warp : 32;
+      for (int step = 1; step < count; step *= 2)
+        for (int i = 0; i + step < count; i += 2 * step) values[i] = operation(values[i], values[i + step]);
+      input = warp == 0 ? values[0] : operation(input, values[0]);
+    }
     return input;
   }
   template <class Operation>

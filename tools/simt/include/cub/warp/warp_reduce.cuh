@@ -48,20 +48,25 @@ class WarpReduce {
     Operation* operation;
   };
 
+  // The values of `count` lanes from `lane` on, in CUB's tree of neighbours: ((0 1) (2 3)) ((4 5) (6 7)) ...
   // Works on copies. The thread sanitizer checks `operation`, unlike this function, and would report its
   // accesses to other lanes' records as races.
   template <class Operation>
+  __attribute__((no_sanitize("thread"))) static T reduced(void* const* records, int lane, int count,
+                                                          Operation& operation) {
+    if (count == 1) return static_cast<Record<Operation>*>(records[lane])->value;
+    const int left = static_cast<int>(std::bit_floor(static_cast<unsigned>(count - 1)));
+    T first = reduced(records, lane, left, operation);
+    T second = reduced(records, lane + left, count - left, operation);
+    return operation(first, second);
+  }
+  template <class Operation>
   __attribute__((no_sanitize("thread"))) static void run(void* const* records, unsigned present) {
-    auto& first = *static_cast<Record<Operation>*>(records[std::countr_zero(present)]);
+    const int lane = std::countr_zero(present);
+    auto& first = *static_cast<Record<Operation>*>(records[lane]);
     Operation operation = *first.operation;
-    T sum = first.value;
-    int count = 1;
-    for (unsigned rest = present & (present - 1); rest != 0 && count < first.valid;
-         rest &= rest - 1, ++count) {
-      T next = static_cast<Record<Operation>*>(records[std::countr_zero(rest)])->value;
-      sum = operation(sum, next);
-    }
-    first.value = sum;
+    const int lanes = std::countr_one(present >> lane);
+    first.value = reduced(records, lane, first.valid < lanes ? first.valid : lanes, operation);
   }
 
   template <class Operation>
