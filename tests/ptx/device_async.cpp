@@ -217,26 +217,36 @@ TEST(PtxDeviceAsync, TensorCopiesFillTheOutsideAndConvert) {
   EXPECT_EQ(loaded(kTf32, ptx::TensorTies::away)[4], 0x3F802000u);
 }
 
-// 1 + 2^-24 + 2^-24 + ...: to nearest, or toward zero.
+// 1 + x + y by a product with two columns, (x, y) being: 1.5 * 2^-24 and 0, of which only the rounding to
+// nearest is more than 1; and 2^-24 twice, of which only the terms that are cut before the sum are less.
 TEST(PtxDeviceAsync, SumsOfTensorCoresRoundAsTheSettingSays) {
   const std::string body = R"(
-    mov.u32 %r1, 0x3F800000; mov.u32 %r2, 0x33C00000; mov.u32 %r3, 0;
+    mov.u32 %r1, 0x3F800000; ld.global.u32 %r2, [%rd1]; ld.global.u32 %r8, [%rd1+4]; mov.u32 %r3, 0;
     mov.b32 %f1, %r1; mov.b32 %f5, %r1; mov.b32 %f6, %r1; mov.b32 %f7, %r1; mov.b32 %f8, %r1;
-    mov.u32 %r4, %laneid; and.b32 %r5, %r4, 3; setp.eq.u32 %p1, %r5, 0;
-    selp.b32 %r6, %r2, %r3, %p1;   // A: 1.5 * 2^-24 in the first column
-    selp.b32 %r7, %r1, %r3, %p1;   // B: 1 in the first row
+    mov.u32 %r4, %laneid; and.b32 %r5, %r4, 3; setp.eq.u32 %p1, %r5, 0; setp.eq.u32 %p2, %r5, 1;
+    selp.b32 %r6, %r8, %r3, %p2;   // A: x in the first column, y in the second
+    selp.b32 %r6, %r2, %r6, %p1;
+    setp.lt.u32 %p3, %r5, 2;
+    selp.b32 %r7, %r1, %r3, %p3;   // B: 1 in the first two rows
     mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%f1, %f2, %f3, %f4},
       {%r6, %r6}, {%r7}, {%f5, %f6, %f7, %f8};
-    st.global.f32 [%rd1], %f1;)";
-  for (const ptx::TensorSums sums : {ptx::TensorSums::nearest, ptx::TensorSums::truncated}) {
+    st.global.f32 [%rd1+8], %f1;)";
+  const auto sum = [&](uint32_t x, uint32_t y, ptx::TensorSums sums) {
     Program program(kernel(body));
     program.launch.shape.block[0] = 32;
     program.launch.tensor_sums = sums;
-    std::vector<uint32_t> out(1);
+    std::vector<uint32_t> out = {x, y, 0};
     const ptx::Fault fault = program.run(out);
     EXPECT_EQ(fault.error, 0) << fault.text;
-    EXPECT_EQ(out[0], sums == ptx::TensorSums::nearest ? 0x3F800001u : 0x3F800000u);
-  }
+    return out[2];
+  };
+  constexpr uint32_t kOne = 0x3F800000, kMore = 0x3F800001, kThreeHalves = 0x33C00000, kSmall = 0x33800000;
+  EXPECT_EQ(sum(kThreeHalves, 0, ptx::TensorSums::nearest), kMore);
+  EXPECT_EQ(sum(kThreeHalves, 0, ptx::TensorSums::truncated), kOne);
+  EXPECT_EQ(sum(kThreeHalves, 0, ptx::TensorSums::aligned), kOne);
+  EXPECT_EQ(sum(kSmall, kSmall, ptx::TensorSums::nearest), kMore);
+  EXPECT_EQ(sum(kSmall, kSmall, ptx::TensorSums::truncated), kMore);
+  EXPECT_EQ(sum(kSmall, kSmall, ptx::TensorSums::aligned), kOne);
 }
 
 }  // namespace

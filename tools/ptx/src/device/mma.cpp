@@ -52,20 +52,22 @@ void gather(const Layout& layout, Element (*a)[kMostK], Element (*b)[kColumns], 
   }
 }
 
-// Adds the products d[row][column] to C, and rounds to the type of D. C and D may share registers, in any order.
+// Sum r of a lane of C.
+double sum_of_c(const Warp& warp, const Instruction& instruction, int of_c, int lane, int r) {
+  if (!instruction.option) return values<float>(warp, instruction, of_c + r)[lane];
+  const uint32_t pair = values<uint32_t>(warp, instruction, of_c + r / 2)[lane];
+  return half_to_float(static_cast<uint16_t>(pair >> 16 * (r & 1)));
+}
+
+// Adds the products d[row][column] to C, and rounds to the type of D. With TensorSums::aligned d is the sum. C and D
+// may share registers, in any order.
 void store_floats(Warp& warp, const Instruction& instruction, const Layout& layout, int of_c,
                   const double (*d)[kColumns]) {
   const TensorSums rounding = warp.block->launch->launch.tensor_sums;
   for (int lane = 0; lane < kWarpSize; ++lane) {
     double sums[4];
     for (int r = 0; r < layout.sums(); ++r) {
-      double c = 0;
-      if (instruction.option) {
-        const uint32_t pair = values<uint32_t>(warp, instruction, of_c + r / 2)[lane];
-        c = half_to_float(static_cast<uint16_t>(pair >> 16 * (r & 1)));
-      } else {
-        c = values<float>(warp, instruction, of_c + r)[lane];
-      }
+      const double c = rounding == TensorSums::aligned ? 0 : sum_of_c(warp, instruction, of_c, lane, r);
       sums[r] = c + d[d_row(lane, r)][d_column(lane, r)];
     }
     if (instruction.option) {
@@ -103,14 +105,22 @@ void mma(Warp& warp, const Instruction& instruction, uint32_t) {
   gather(layout, a, b, [&](int lane, int r, bool is_a, float* elements) {
     unpack(is_a ? of_a : of_b, values<uint32_t>(warp, instruction, first + r)[lane], elements);
   });
+  const int of_c = first + layout.a_registers() + layout.b_registers();
   double d[kMostRows][kColumns] = {};
+  if (kProduct == Product::floats && warp.block->launch->launch.tensor_sums == TensorSums::aligned) {
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      for (int r = 0; r < layout.sums(); ++r)
+        d[d_row(lane, r)][d_column(lane, r)] = sum_of_c(warp, instruction, of_c, lane, r);
+    for (int row = 0; row < layout.rows; ++row)
+      add_aligned_products(a[row], b[0], kColumns, layout.k, kColumns, d[row]);
+    return store_floats(warp, instruction, layout, of_c, d);
+  }
   for (int row = 0; row < layout.rows; ++row)
     for (int k = 0; k < layout.k; ++k)
       for (int column = 0; column < kColumns; ++column) {
         const double x = a[row][k], y = b[k][column];
         d[row][column] += kProduct == Product::bits_xor ? x + y - 2 * x * y : x * y;
       }
-  const int of_c = first + layout.a_registers() + layout.b_registers();
   if constexpr (kProduct == Product::floats) {
     store_floats(warp, instruction, layout, of_c, d);
   } else {
@@ -127,7 +137,9 @@ double element_of(uint32_t word, int e) {
 
 // mma<Product::floats> for the operands of most kernels, in less time: the compiler knows their sizes.
 template <Type type, int k>
-void mma_of(Warp& warp, const Instruction& instruction, uint32_t) {
+void mma_of(Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  if (warp.block->launch->launch.tensor_sums == TensorSums::aligned)
+    return mma<Product::floats>(warp, instruction, lanes);
   constexpr Layout layout{kMostRows, k, type == Type::tf32 ? 1 : 2};
   // The compiler does not find these vectors in loops.
   typedef double Row __attribute__((vector_size(kColumns * sizeof(double))));

@@ -53,7 +53,10 @@ void mma_quads(Warp& warp, const Instruction& instruction, uint32_t) {
     for (int i = 0; i < kSums; ++i) {
       const int row = row_of(lane, i, instruction.option), column = column_of(lane, i, instruction.option);
       double sum = c[product][row][column];
-      for (int k = 0; k < kDepth; ++k) sum += double{a[product][row][k]} * double{b[product][k][column]};
+      if (rounding == TensorSums::aligned)
+        add_aligned_products(a[product][row], &b[product][0][column], kSize, kDepth, 1, &sum);
+      for (int k = 0; k < kDepth && rounding != TensorSums::aligned; ++k)
+        sum += double{a[product][row][k]} * double{b[product][k][column]};
       if (instruction.option) {
         uint32_t& pair = values<uint32_t>(warp, instruction, i / 2)[lane];
         const int shift = 16 * (i % 2);

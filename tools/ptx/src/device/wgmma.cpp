@@ -5,6 +5,7 @@
 #include "wgmma.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "async.h"
 #include "block.h"
@@ -293,6 +294,38 @@ void accumulate(const Warp& warp, const Instruction& instruction, bool add, int 
   }
 }
 
+// With TensorSums::aligned, for sums of floats: of each row after the other.
+void execute_aligned(const Warp& warp, const PendingProduct& product, const float (*a)[kMostK],
+                     const float (*b)[kMostColumns]) {
+  const Instruction& instruction = *product.instruction;
+  const int columns = columns_of(instruction);
+  const bool halves = type_of_d(instruction) == Type::f16;
+  for (int row = 0; row < kWarpRows; ++row) {
+    // The registers are those of accumulate().
+    const auto place = [&](int column) {
+      return std::pair(column / 8 * 4 + row / 8 * 2 + column % 2, row % 8 * 4 + column % 8 / 2);
+    };
+    double d[kMostColumns] = {};
+    for (int column = 0; product.add && column < columns; ++column) {
+      const auto [element, lane] = place(column);
+      d[column] = halves ? half_to_float(static_cast<uint16_t>(
+                               values<uint32_t>(warp, instruction, element / 2)[lane] >> 16 * (element % 2)))
+                         : values<float>(warp, instruction, element)[lane];
+    }
+    add_aligned_products(a[row], b[0], kMostColumns, k_of(instruction), columns, d);
+    for (int column = 0; column < columns; ++column) {
+      const auto [element, lane] = place(column);
+      if (halves) {
+        uint32_t& pair = values<uint32_t>(warp, instruction, element / 2)[lane];
+        const int shift = 16 * (element % 2);
+        pair = (pair & ~(0xFFFFu << shift)) | uint32_t{Half::from(d[column])} << shift;
+      } else {
+        values<float>(warp, instruction, element)[lane] = static_cast<float>(d[column]);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void execute_product(Warp& warp, const PendingProduct& product) {
@@ -302,6 +335,12 @@ void execute_product(Warp& warp, const PendingProduct& product) {
   float a[kWarpRows][kMostK];
   read_b(warp, product, b);
   read_rows_of_a(warp, product, a);
+  const bool aligned = warp.block->launch->launch.tensor_sums == TensorSums::aligned;
+  if (aligned && type_of_d(instruction) != Type::s32) {
+    execute_aligned(warp, product, a, b);
+    set_fenced_accumulators(warp, instruction);
+    return;
+  }
   for (int column = 0; column < columns; column += kColumns)
     for (int row = 0; row < kWarpRows; row += kRowsAtOnce) {
       Doubles sums[kRowsAtOnce] = {};

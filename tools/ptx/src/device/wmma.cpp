@@ -69,7 +69,7 @@ void store(Warp& warp, const Instruction& instruction, uint32_t) {
 // The numbers of wmma.mma: the shape, and the registers of the fragments.
 enum ProductNumber { kM, kN, kK, kOfD, kOfA, kOfB };
 
-double element_of(uint32_t word, int e, Type type) {
+float element_of(uint32_t word, int e, Type type) {
   switch (type) {
     case Type::f16:
       return half_to_float(static_cast<uint16_t>(word >> 16 * e));
@@ -85,7 +85,7 @@ double element_of(uint32_t word, int e, Type type) {
 }
 
 void read_matrix(const Warp& warp, const Instruction& instruction, int first, int registers, int size,
-                 double* matrix) {
+                 float* matrix) {
   const Type type = static_cast<Type>(instruction.immediate);
   const int per = 4 / type_bytes(type), elements = registers * per;
   for (int lane = 0; lane < kWarpSize; ++lane)
@@ -97,7 +97,7 @@ void read_matrix(const Warp& warp, const Instruction& instruction, int first, in
 // immediate: the type of A and B, option: D is f16, option2: C is f16.
 void multiply(Warp& warp, const Instruction& instruction, uint32_t) {
   const int32_t* n = instruction.numbers;
-  double a[512], b[512];
+  float a[512], b[512];
   read_matrix(warp, instruction, n[kOfD], n[kOfA], n[kM] * n[kK], a);
   read_matrix(warp, instruction, n[kOfD] + n[kOfA], n[kOfB], n[kK] * n[kN], b);
   const int of_c = n[kOfD] + n[kOfA] + n[kOfB];
@@ -108,7 +108,7 @@ void multiply(Warp& warp, const Instruction& instruction, uint32_t) {
     for (int e = 0; e < elements; ++e) {
       const int index = lane * elements + e, row = index / n[kN], column = index % n[kN];
       double sum = 0;
-      for (int k = 0; k < n[kK]; ++k) sum += a[row * n[kK] + k] * b[k * n[kN] + column];
+      for (int k = 0; k < n[kK]; ++k) sum += double{a[row * n[kK] + k]} * double{b[k * n[kN] + column]};
       if (integer) {
         const int64_t total = static_cast<int64_t>(sum) + values<int32_t>(warp, instruction, of_c + e)[lane];
         values<int32_t>(warp, instruction, e)[lane] = static_cast<int32_t>(total);
@@ -119,11 +119,16 @@ void multiply(Warp& warp, const Instruction& instruction, uint32_t) {
                            ? half_to_float(static_cast<uint16_t>(
                                  values<uint32_t>(warp, instruction, of_c + e / 2)[lane] >> shift))
                            : values<float>(warp, instruction, of_c + e)[lane];
+      sum += c;
+      if (sums == TensorSums::aligned) {
+        sum = c;
+        add_aligned_products(a + row * n[kK], b + column, n[kN], n[kK], 1, &sum);
+      }
       if (instruction.option) {
         uint32_t& pair = values<uint32_t>(warp, instruction, e / 2)[lane];
-        pair = (pair & ~(0xFFFFu << shift)) | uint32_t{Half::from(c + sum)} << shift;
+        pair = (pair & ~(0xFFFFu << shift)) | uint32_t{Half::from(sum)} << shift;
       } else {
-        values<float>(warp, instruction, e)[lane] = tensor_sum(c + sum, sums);
+        values<float>(warp, instruction, e)[lane] = tensor_sum(sum, sums);
       }
     }
   }

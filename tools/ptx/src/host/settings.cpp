@@ -47,7 +47,8 @@ bool read_words(const char* name, std::span<const Word> words) {
 Settings from_environment() {
   Settings s;
   const Word sums[] = {{"nearest", [&](std::string_view) { s.tensor_sums = TensorSums::nearest; }},
-                       {"truncated", [&](std::string_view) { s.tensor_sums = TensorSums::truncated; }}};
+                       {"truncated", [&](std::string_view) { s.tensor_sums = TensorSums::truncated; }},
+                       {"aligned", [&](std::string_view) { s.tensor_sums = TensorSums::aligned; }}};
   const Word ties[] = {{"even", [&](std::string_view) { s.tensor_ties = TensorTies::even; }},
                        {"away", [&](std::string_view) { s.tensor_ties = TensorTies::away; }}};
   const Word allowed[] = {
