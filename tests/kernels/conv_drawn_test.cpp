@@ -8,6 +8,7 @@
 #include <rondo/kernels/conv/conv_plan.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/tests/kernels/drawn_convolutions.h>
 #include <rondo/tests/kernels/factor_kinds.h>
 #include <rondo/tests/kernels/product_errors.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
@@ -131,111 +132,16 @@ TEST_P(DrawnTensorConvolutions, WithinTheBound) {
   }
 }
 
-template <class Factor, Math of_products>
-struct Arithmetic {
-  using T = Factor;
-  static constexpr Math kMath = of_products;
-};
-
-struct Draw {
-  ConvCase c;
-  const TileInfo* tile;                    // null: the library chooses
-  int64_t splits;                          // of a tile, for y and dx
-  bool fused;                              // bias and ReLU
-  int64_t x, filter, dy, bias, y, dx, dw;  // offsets in elements
-};
-
 template <class A>
 class DrawnConvolutions : public testing::Test {
  protected:
   using T = typename A::T;
-  static constexpr bool kTensor = A::kMath != Math::fp32 || sizeof(T) == 2;
+  using Draws = ConvDraws<A>;
 
   void SetUp() override {
-    ASSERT_TRUE(ok(device_properties(&device_)));
-    if (!check_math("", A::kMath).ok() || !check_factor_type("", dtype_of<T>).ok())
-      GTEST_SKIP() << "the device has no such products";
+    if (!Draws::supported()) GTEST_SKIP() << "the device has no such products";
   }
 
-  static int64_t channels(Random& random) {
-    constexpr int64_t kOften[] = {1, 3, 4, 7, 8, 16, 20, 33, 64, 65};
-    return random.below(4) == 0 ? 1 + random.below(100) : kOften[random.below(10)];
-  }
-
-  Draw draw(Random& random) const {
-    const auto some = [&](int64_t below) { return random.below(2) == 0 ? 0 : random.below(below); };
-    const int64_t r = 1 + random.below(4), s = 1 + random.below(4);
-    ConvCase c = {1 + random.below(5),
-                  r + random.below(8),
-                  s + random.below(8),
-                  channels(random),
-                  channels(random),
-                  r,
-                  s};
-    Conv2dOptions& o = c.options;
-    o = {1 + random.below(3), 1 + random.below(3), random.below(3), random.below(3)};
-    o.math = A::kMath;
-    if (random.below(4) == 0) {  // a shape that Winograd's algorithm takes
-      c.r = c.s = 3, c.h = 3 + random.below(6), c.w = 3 + random.below(6);
-      o.stride_h = o.stride_w = 1;
-      c.c = 16 * (1 + random.below(4)), c.k = 16 * (1 + random.below(4));
-    }
-    switch (random.below(24)) {
-      case 0:
-        c.n = 0;
-        break;
-      case 1:
-        c.c = 0;
-        break;
-      case 2:
-        c.k = 0;
-        break;
-      case 3:  // an image of padding only
-        c.h = 0;
-        o.pad_h = (c.r + 1) / 2;
-        break;
-    }
-    const bool by_winograd = !kTensor && winograd::fits(geometry_of(c));
-    o.algorithm = static_cast<ConvAlgorithm>(random.below(by_winograd ? 3 : 2));
-    const std::vector<const TileInfo*> all = tiles();
-    const bool with_tile = !all.empty() && random.below(3) == 0;
-    return {c,
-            with_tile ? all[static_cast<size_t>(random.below(std::ssize(all)))] : nullptr,
-            1 + random.below(3),
-            random.below(2) == 0,
-            some(9),
-            some(9),
-            some(9),
-            some(9),
-            some(9),
-            some(9),
-            some(9)};
-  }
-  // Of the arithmetic, those that a block of the device has the shared memory of.
-  std::vector<const TileInfo*> tiles() const {
-    std::vector<const TileInfo*> all;
-    for (const TileInfo& tile : tile_infos())
-      if (tile.type == dtype_of<T> && tile.math == A::kMath &&
-          std::max(shared_bytes(tile, kGatherNeeds), shared_bytes(tile, kPatchNeeds)) <=
-              device_.shared_bytes_per_block)
-        all.push_back(&tile);
-    return all;
-  }
-
-  static std::string describe(const Draw& d) {
-    constexpr const char* kAlgorithms[] = {"automatic", "direct", "winograd"};
-    return concat(testing::PrintToString(d.c), ", ",
-                  d.tile ? concat("tile ", d.tile->name, ", parts ", d.splits)
-                         : kAlgorithms[static_cast<int>(d.c.options.algorithm)],
-                  d.fused ? ", bias and ReLU" : "", ", offsets ", d.x, " ", d.filter, " ", d.dy, " ", d.bias,
-                  " ", d.y, " ", d.dx, " ", d.dw);
-  }
-
-  static ConvMethod method(const Draw& d, ConvOperation operation) {
-    if (d.tile) return ConvMethod::implicit_gemm;
-    return choose_conv_method(
-        {operation, geometry_of(d.c), dtype_of<T>, A::kMath, d.c.options.algorithm, nullptr, nullptr});
-  }
   // A factor as the method reads it.
   static Floats read(ConvMethod method, const Floats& values) {
     return A::kMath == Math::tf32 && method == ConvMethod::implicit_gemm ? nearest_tf32(values) : values;
@@ -248,19 +154,19 @@ class DrawnConvolutions : public testing::Test {
     const double error = method == ConvMethod::winograd ? 0
                          : method == ConvMethod::few_channels
                              ? largest_sum_error(Math::fp32, false, summands)
-                             : largest_sum_error(A::kMath, kTensor, summands);
+                             : largest_sum_error(A::kMath, Draws::kTensor, summands);
     return all_within(got, want, [&](size_t i) {
       const double sums = error * magnitude[i];
       return sums + (sizeof(R) == 2 ? rounding_error<R>(std::abs(want[i]) + sums) : 0);
     });
   }
 
-  void check(const Draw& d) {
+  void check(const ConvDraw& d) {
     const ConvCase& c = d.c;
     constexpr auto kForward = ConvOperation::forward, kDataGradient = ConvOperation::data_gradient,
                    kFilterGradient = ConvOperation::filter_gradient;
-    const ConvMethod of_y = method(d, kForward), of_dx = method(d, kDataGradient),
-                     of_dw = method(d, kFilterGradient);
+    const ConvMethod of_y = Draws::method(d, kForward), of_dx = Draws::method(d, kDataGradient),
+                     of_dw = Draws::method(d, kFilterGradient);
     bool exact = false;
     for (const ConvMethod one : {of_y, of_dx, of_dw}) {
       exact |= one == ConvMethod::winograd;
@@ -272,72 +178,41 @@ class DrawnConvolutions : public testing::Test {
     const Floats x = values(c.x_size(), 1), filter = values(c.filter_size(), 2), dy = values(c.y_size(), 3),
                  bias = d.fused ? values(c.k, 4) : Floats();
     const Floats abs_x = absolute(x), abs_filter = absolute(filter), abs_dy = absolute(dy);
-    const ConvGeometry g = geometry_of(c);
-    Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(
-        x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr), c.options, dtype_of<T>);
-    if (d.tile)
-      bytes = {
-          .forward = conv2d_partials_bytes(kForward, g, d.splits),
-          .data_gradient = conv2d_partials_bytes(kDataGradient, g, d.splits),
-          .filter_gradient = conv2d_partials_bytes(kFilterGradient, g, conv2d_splits(kFilterGradient, g))};
-    GuardedBuffer<T> dev_x(rounded<T>(x), d.x), dev_filter(rounded<T>(filter), d.filter),
-        dev_dy(rounded<T>(dy), d.dy), y(c.y_size(), d.y), dx(c.x_size(), d.dx);
-    GuardedBuffer<float> dev_bias(bias, d.bias), dw(c.filter_size(), d.dw), for_y(bytes.forward / 4),
-        for_dx(bytes.data_gradient / 4), for_dw(bytes.filter_gradient / 4);
-    const Stream stream;
-    const auto tile = d.tile ? std::optional(ConvTile(d.tile->id, d.splits)) : std::nullopt;
-    Conv2dEpilogueOf<T> epilogue;
-    if (d.fused) epilogue = {.bias = dev_bias.view(), .relu = true};
-
-    ASSERT_TRUE(ok(conv2d_forward(tile, y_view(c, y.data()), x_view<const T>(c, dev_x.data()),
-                                  filter_view<const T>(c, dev_filter.data()), c.options, epilogue,
-                                  for_y.workspace(), stream)));
-    EXPECT_TRUE(near(of_y, y.download(),
-                     conv2d_reference(c, read(of_y, x), read(of_y, filter), bias, d.fused),
+    const ConvResults<T> got = Draws::compute(d, {x, filter, dy, bias});
+    EXPECT_TRUE(near(of_y, got.y, conv2d_reference(c, read(of_y, x), read(of_y, filter), bias, d.fused),
                      conv2d_reference(c, read(of_y, abs_x), read(of_y, abs_filter), absolute(bias), false),
                      c.r * c.s * c.c))
         << "forward";
-    ASSERT_TRUE(ok(conv2d_data_gradient(tile, x_view(c, dx.data()), y_view<const T>(c, dev_dy.data()),
-                                        filter_view<const T>(c, dev_filter.data()), c.options,
-                                        for_dx.workspace(), stream)));
-    EXPECT_TRUE(near(
-        of_dx, dx.download(), conv2d_data_gradient_reference(c, read(of_dx, dy), read(of_dx, filter)),
-        conv2d_data_gradient_reference(c, read(of_dx, abs_dy), read(of_dx, abs_filter)), c.r * c.s * c.k))
+    EXPECT_TRUE(near(of_dx, got.dx, conv2d_data_gradient_reference(c, read(of_dx, dy), read(of_dx, filter)),
+                     conv2d_data_gradient_reference(c, read(of_dx, abs_dy), read(of_dx, abs_filter)),
+                     c.r * c.s * c.k))
         << "data gradient";
-    ASSERT_TRUE(
-        ok(conv2d_filter_gradient(tile ? std::optional(tile->id) : std::nullopt, filter_view(c, dw.data()),
-                                  y_view<const T>(c, dev_dy.data()), x_view<const T>(c, dev_x.data()),
-                                  c.options, for_dw.workspace(), stream)));
-    EXPECT_TRUE(near(
-        of_dw, dw.download(), conv2d_filter_gradient_reference(c, read(of_dw, dy), read(of_dw, x)),
-        conv2d_filter_gradient_reference(c, read(of_dw, abs_dy), read(of_dw, abs_x)), c.n * c.p() * c.q()))
+    EXPECT_TRUE(near(of_dw, got.dw, conv2d_filter_gradient_reference(c, read(of_dw, dy), read(of_dw, x)),
+                     conv2d_filter_gradient_reference(c, read(of_dw, abs_dy), read(of_dw, abs_x)),
+                     c.n * c.p() * c.q()))
         << "filter gradient";
   }
 
-  DeviceProperties device_;
   std::set<ConvMethod> seen_;
 };
 
-using All = testing::Types<Arithmetic<float, Math::fp32>, Arithmetic<float, Math::tf32>,
-                           Arithmetic<float, Math::tf32x3>, Arithmetic<__nv_bfloat16, Math::fp32>,
-                           Arithmetic<__half, Math::fp32>>;
 struct Names {
   template <class A>
   static std::string GetName(int) {
-    constexpr DType type = dtype_of<typename A::T>;
-    return type == DType::float32 ? name_of(A::kMath) : name_of(type);
+    return ConvDraws<A>::name();
   }
 };
-TYPED_TEST_SUITE(DrawnConvolutions, All, Names);
+TYPED_TEST_SUITE(DrawnConvolutions, ConvArithmetics, Names);
 
 TYPED_TEST(DrawnConvolutions, WithinTheBound) {
   using A = TypeParam;
-  Random random(1000 + 10 * static_cast<uint64_t>(dtype_of<typename A::T>) + static_cast<uint64_t>(A::kMath));
+  const ConvDraws<A> draws;
+  Random random(draws.seed());
   bool no_images = false, no_inputs = false, no_filters = false, only_padding = false;
-  constexpr bool kHasWinograd = std::is_same_v<A, Arithmetic<float, Math::fp32>>;
+  constexpr bool kHasWinograd = std::is_same_v<A, ConvArithmetic<float, Math::fp32>>;
   for (int i = 0; i < (kHasWinograd ? 240 : 120); ++i) {
-    const Draw d = this->draw(random);
-    SCOPED_TRACE(concat("draw ", i, ": ", TestFixture::describe(d)));
+    const ConvDraw d = draws.draw(random);
+    SCOPED_TRACE(concat("draw ", i, ": ", draws.describe(d)));
     ASSERT_NO_FATAL_FAILURE(this->check(d));
     ASSERT_FALSE(this->HasFailure());
     no_images |= d.c.n == 0, no_inputs |= d.c.c == 0, no_filters |= d.c.k == 0, only_padding |= d.c.h == 0;

@@ -1,0 +1,91 @@
+// Batches of images, reductions, losses; and the operations that access one element at a time.
+#include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/data/columns.h>
+#include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/kernels/loss/nonfinite_loss.h>
+#include <rondo/kernels/loss/squared_error.h>
+#include <rondo/kernels/optimizer/adam.h>
+#include <rondo/kernels/reduce/bias_gradient.h>
+#include <rondo/tests/kernels/operations/operations.h>
+
+#include <array>
+
+namespace rondo::test {
+namespace {
+
+LossStats* loss_stats(Operands& o) {
+  return o.aligned_out<LossStats>([](LossStats&) {});
+}
+
+}  // namespace
+
+void add_data_and_losses(std::vector<Operation>& all) {
+  constexpr int64_t kSamples = 5, kShard = 3;
+  all.push_back({"gather_batch", [](Operands& o) {
+                   std::vector<uint8_t> bytes(kSamples * 32), classes(kSamples);
+                   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(37 * i);
+                   float* x = o.out(kShard * 32);
+                   int32_t* labels = o.out<int32_t>(kShard);
+                   uint8_t* images = o.in(bytes);
+                   uint8_t* image_labels = o.in(classes);
+                   int32_t* order = o.in<int32_t>({4, 0, 3, 1, 2});
+                   return gather_batch({x, kShard, 4, 4, 2}, {labels, kShard}, {images, kSamples, 4, 4, 2},
+                                       {image_labels, kSamples}, {order, kSamples},
+                                       {o.aligned<int64_t>(0), kSamples, 1}, 0.5f, -1, o.stream());
+                 }});
+  all.push_back({"copy_columns", [](Operands& o) {
+                   float *to = o.in_out(40 * 24), *from = o.in(40 * 32);
+                   return copy_columns({to, 40, 16, 24}, {from, 40, 16, 32}, o.stream());
+                 }});
+  for (const auto& [rows, cols, stride] :
+       {std::array<int64_t, 3>{40, 64, 64}, {600, 32, 32}, {40, 32, 33}, {40, 32, 34}, {40, 32, 36}})
+    all.push_back({concat("bias_gradient_", rows, "x", cols, "_stride_", stride),
+                   [=, rows = rows, cols = cols, stride = stride](Operands& o) {
+                     float *db = o.in_out(cols), *dy = o.in(rows * stride);
+                     return bias_gradient({db, cols}, {dy, rows, cols, stride}, 0.5f,
+                                          o.workspace(bias_gradient_workspace_bytes(rows, cols)), o.stream());
+                   }});
+  for (const int64_t classes : {12, 300, 2000})
+    all.push_back({concat("softmax_cross_entropy_", classes), [=](Operands& o) {
+                     constexpr int64_t kRows = 5;
+                     float *gradient = o.out(kRows * classes), *logits = o.in(kRows * classes);
+                     int32_t* labels = o.in<int32_t>({0, 11, 3, 4, 7});
+                     return softmax_cross_entropy(
+                         matrix(gradient, kRows, classes), loss_stats(o),
+                         matrix<const float>(logits, kRows, classes), {labels, kRows}, 0.5f,
+                         o.workspace(softmax_cross_entropy_workspace_bytes(kRows, classes)), o.stream());
+                   }});
+  all.push_back({"squared_error", [](Operands& o) {
+                   float *gradient = o.out(40 * 32), *prediction = o.in(40 * 32), *target = o.in(40 * 32);
+                   return squared_error(matrix(gradient, 40, 32), loss_stats(o),
+                                        matrix<const float>(prediction, 40, 32),
+                                        matrix<const float>(target, 40, 32), 0.5f,
+                                        o.workspace(squared_error_workspace_bytes(40, 32)), o.stream());
+                 }});
+}
+
+const std::vector<Operation>& narrow_operations() {
+  static const std::vector<Operation> operations = {
+      {"adam_begin_step",
+       [](Operands& o) {
+         AdamState* const state = o.aligned_out<AdamState>([](AdamState& s) { s.steps = 6; });
+         return adam_begin_step(state, o.in(1), {}, o.stream());
+       }},
+      {"advance",
+       [](Operands& o) {
+         return advance(o.aligned_out<int64_t>([](int64_t& counter) { counter = 5; }), 7, o.stream());
+       }},
+      {"mark_nonfinite_loss",
+       [](Operands& o) {
+         LossStats* const loss = o.aligned_out<LossStats>([](LossStats& s) { s.bad_labels = 1; });
+         return mark_nonfinite_loss(o.in_out(1), loss, o.stream());
+       }},
+      {"shuffle",
+       [](Operands& o) {
+         return shuffle({o.out<int32_t>(301), 301}, 9, o.aligned<int64_t>(3), o.stream());
+       }},
+  };
+  return operations;
+}
+
+}  // namespace rondo::test

@@ -1,0 +1,138 @@
+#include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/kernels/pool/pool.h>
+#include <rondo/tests/kernels/operations/operations.h>
+#include <rondo/tests/kernels/operations/positive.h>
+
+#include <cmath>
+#include <string>
+
+namespace rondo::test {
+namespace {
+
+// A number of channels that every pack width divides, also the width of a vector register.
+constexpr int64_t kChannels = 32;
+
+template <class T>
+void add_batch_norm(std::vector<Operation>& all, int64_t rows) {
+  const int64_t size = rows * kChannels;
+  const std::string suffix =
+      concat("_", rows, dtype_of<T> == DType::float32 ? "" : concat("_", name_of(dtype_of<T>)));
+  const auto as_matrix = [=](T* data) { return data ? matrix(data, rows, kChannels) : MatrixView<T>{}; };
+  const auto in = [=](Operands& o) { return o.in(o.values_of<T>(size)); };
+  all.push_back({"batch_norm_sums" + suffix, [=](Operands& o) {
+                   double* sums = o.out<double>(2 * kChannels);
+                   T* x = in(o);
+                   return batch_norm_sums({sums, 2 * kChannels}, as_matrix(x),
+                                          o.workspace(batch_norm_workspace_bytes(rows, kChannels)),
+                                          o.stream());
+                 }});
+  for (const bool with_residual : {false, true})
+    all.push_back({"batch_norm" + suffix + (with_residual ? "_residual" : ""), [=](Operands& o) {
+                     T *y = o.out<T>(size), *x = in(o);
+                     float *mean = o.in(kChannels), *inv = o.in(kChannels), *gamma = o.in(kChannels),
+                           *beta = o.in(kChannels);
+                     T* residual = with_residual ? in(o) : nullptr;
+                     return batch_norm(as_matrix(y), as_matrix(x), {mean, kChannels}, {inv, kChannels},
+                                       {gamma, kChannels}, {beta, kChannels}, {as_matrix(residual), true},
+                                       o.stream());
+                   }});
+  for (const bool relu : {false, true}) {
+    all.push_back({"batch_norm_backward_sums" + suffix + (relu ? "_relu" : ""), [=](Operands& o) {
+                     double* sums = o.out<double>(2 * kChannels);
+                     float *dgamma = o.out(kChannels), *dbeta = o.out(kChannels);
+                     T *dy = in(o), *x = in(o);
+                     float *mean = o.in(kChannels), *inv = o.in(kChannels);
+                     T* y = relu ? in(o) : nullptr;
+                     return batch_norm_backward_sums(
+                         {sums, 2 * kChannels}, {dgamma, kChannels}, {dbeta, kChannels}, as_matrix(dy),
+                         {as_matrix(x), {mean, kChannels}, {inv, kChannels}, as_matrix(y)},
+                         o.workspace(batch_norm_workspace_bytes(rows, kChannels)), o.stream());
+                   }});
+    for (const bool with_residual : {false, true})
+      all.push_back(
+          {"batch_norm_backward" + suffix + (relu ? "_relu" : "") + (with_residual ? "_residual" : ""),
+           [=](Operands& o) {
+             T *dx = o.out<T>(size), *dr = with_residual ? o.out<T>(size) : nullptr, *dy = in(o), *x = in(o);
+             float *mean = o.in(kChannels), *inv = o.in(kChannels);
+             T* y = relu ? in(o) : nullptr;
+             float* gamma = o.in(kChannels);
+             double* sums = o.in(o.values_of<double>(2 * kChannels));
+             return batch_norm_backward(as_matrix(dx), as_matrix(dr), as_matrix(dy),
+                                        {as_matrix(x), {mean, kChannels}, {inv, kChannels}, as_matrix(y)},
+                                        {gamma, kChannels}, {sums, 2 * kChannels}, rows, o.stream());
+           }});
+  }
+}
+
+// Sums of ten values and of their squares, for each channel.
+std::vector<double> sums_of_ten(const std::vector<float>& values) {
+  std::vector<double> sums(values.begin(), values.end());
+  for (size_t c = kChannels; c < sums.size(); ++c)
+    sums[c] = std::abs(sums[c]) + sums[c - kChannels] * sums[c - kChannels] / 10;
+  return sums;
+}
+
+void add_batch_norm_statistics(std::vector<Operation>& all) {
+  all.push_back({"batch_norm_statistics", [](Operands& o) {
+                   float *mean = o.out(kChannels), *inv = o.out(kChannels),
+                         *running_mean = o.in_out(kChannels), *running_variance = o.in_out(kChannels);
+                   double* sums = o.in(sums_of_ten(o.values(2 * kChannels)));
+                   return batch_norm_statistics(
+                       {mean, kChannels}, {inv, kChannels},
+                       {{running_mean, kChannels}, {running_variance, kChannels}, 0.25f},
+                       {sums, 2 * kChannels}, 10, 1e-5f, o.stream());
+                 }});
+  all.push_back({"batch_norm_inv_std", [](Operands& o) {
+                   float *inv = o.out(kChannels), *variance = o.in(positive(o.values(kChannels)));
+                   return batch_norm_inv_std({inv, kChannels}, {variance, kChannels}, 1e-5f, o.stream());
+                 }});
+}
+
+void add_pools(std::vector<Operation>& all, const std::string& name, const PoolWindow& window) {
+  constexpr int64_t kSide = 6;
+  const int64_t side = pooled_size(kSide, window.height, window.stride_h, window.pad_h);
+  const int64_t x_size = 2 * kSide * kSide * 8, y_size = 2 * side * side * 8;
+  const auto x_view = [](auto* data) { return ImageView{data, 2, kSide, kSide, 8}; };
+  const auto y_view = [=](auto* data) { return ImageView{data, 2, side, side, 8}; };
+  all.push_back({"max_pool_" + name, [=](Operands& o) {
+                   float *y = o.out(y_size), *x = o.in(x_size);
+                   return max_pool(y_view(y), x_view(x), window, o.stream());
+                 }});
+  // Every element of y is 0.5. The elements of x that equal it count as the maximum of their windows: x has
+  // multiples of 1/64.
+  all.push_back({"max_pool_backward_" + name, [=](Operands& o) {
+                   float *dx = o.out(x_size), *dy = o.in(y_size),
+                         *y = o.in(std::vector<float>(static_cast<size_t>(y_size), 0.5f)),
+                         *x = o.in(exact_values(x_size, 4));
+                   return max_pool_backward(x_view(dx), y_view(dy), y_view(y), x_view(x), window, o.stream());
+                 }});
+  for (const AverageOver over : {AverageOver::window, AverageOver::image}) {
+    const std::string suffix = name + (over == AverageOver::window ? "_over_window" : "_over_image");
+    all.push_back({"avg_pool_" + suffix, [=](Operands& o) {
+                     float *y = o.out(y_size), *x = o.in(x_size);
+                     return avg_pool(y_view(y), x_view(x), window, over, o.stream());
+                   }});
+    all.push_back({"avg_pool_backward_" + suffix, [=](Operands& o) {
+                     float *dx = o.out(x_size), *dy = o.in(y_size);
+                     return avg_pool_backward(x_view(dx), y_view(dy), window, over, o.stream());
+                   }});
+    all.push_back({"avg_pool_relu_backward_" + suffix, [=](Operands& o) {
+                     float *dz = o.out(x_size), *dy = o.in(y_size), *x = o.in(x_size);
+                     return avg_pool_relu_backward(x_view(dz), y_view(dy), x_view(x), window, over,
+                                                   o.stream());
+                   }});
+  }
+}
+
+}  // namespace
+
+void add_norms_and_pools(std::vector<Operation>& all) {
+  add_batch_norm_statistics(all);
+  for (const int64_t rows : {40, 600}) add_batch_norm<float>(all, rows);
+  add_batch_norm<__nv_bfloat16>(all, 40);
+  add_batch_norm<__half>(all, 40);
+  add_pools(all, "2x2", {2, 2, 2, 2, 0, 0});
+  add_pools(all, "3x3", {3, 3, 2, 2, 1, 1});
+}
+
+}  // namespace rondo::test
