@@ -1,8 +1,8 @@
 // Logarithm and exponential with the same bits on a GPU and on a CPU.
 //
-// Those of math libraries differ between platforms. These use operations that IEEE 754 rounds correctly. Every
-// fused multiply-add is an explicit fmaf, and no product remains that a compiler could fuse with a sum. The
-// polynomials interpolate at Chebyshev nodes.
+// Those of math libraries differ between platforms. These use operations that IEEE 754 rounds correctly.
+// Every fused multiply-add is an explicit fmaf, and no product remains that a compiler could fuse with a sum.
+// The polynomials interpolate at Chebyshev nodes.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -36,8 +36,8 @@ __host__ __device__ inline float log_of_one_plus(float x) {
   return log_of_parts(fmaf(x, scale, scale - 1.0f), e);
 }
 
-// exp(x) for x <= 0 or NaN. The relative error is below 2 * 2^-24 (tested); below the smallest normal number the
-// result is rounded once more. With n = x / log 2 rounded and r = x - n log 2, exp(x) = 2^n exp(r).
+// exp(x) for x <= 0 or NaN. The relative error is below 2 * 2^-24 (tested); below the smallest normal number
+// the result is rounded once more. With n = x / log 2 rounded and r = x - n log 2, exp(x) = 2^n exp(r).
 __host__ __device__ inline float exp_of_negative(float x) {
   if (x < -104.0f) x = -104.0f;          // exp(x) is less than half of the smallest number; NaN stays NaN
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, in the lowest bits

@@ -4,8 +4,8 @@
 // [0, 1). The logarithm, sine and cosine of math libraries differ between platforms. They are therefore
 // computed here and in core/elementary.h, with operations that IEEE 754 rounds correctly. Every fused
 // multiply-add is an explicit fmaf, and no product remains that a compiler could fuse with a sum. The
-// polynomials interpolate at Chebyshev nodes. Compared with the exact transform of the same words, the error of each number is below
-// 1e-6 (tested; the largest observed is 7.2e-7).
+// polynomials interpolate at Chebyshev nodes. Compared with the exact transform of the same words, the error
+// of each number is below 1e-6 (tested; the largest observed is 7.2e-7).
 #pragma once
 
 #include <cuda_runtime.h>

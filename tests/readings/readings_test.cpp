@@ -53,8 +53,8 @@ T element(const Output& output, size_t i) {
   return value;
 }
 
-// Elements of one type, by their bits, except that every NaN equals every other: processors give a NaN other bits.
-// With a `unit`, the differences that are at most this part of the largest element are left out.
+// Elements of one type, by their bits, except that every NaN equals every other: processors give a NaN other
+// bits. With a `unit`, the differences that are at most this part of the largest element are left out.
 template <class T>
 std::string difference_of(const Output& got, const Output& want, double unit = 0) {
   const size_t count = want.bytes.size() / sizeof(T);
@@ -79,8 +79,8 @@ std::string difference_of(const Output& got, const Output& want, double unit = 0
   return text.str();
 }
 
-// alpha * sum + bias: it is the compiler's choice whether the product is rounded before it is added. It does not
-// matter if alpha is 1; with beta the sum of two products has the same bits with both compilers.
+// alpha * sum + bias: it is the compiler's choice whether the product is rounded before it is added. It does
+// not matter if alpha is 1; with beta the sum of two products has the same bits with both compilers.
 bool may_be_fused(const std::string& name) {
   return name.find(", beta 0, bias") != std::string::npos && name.find(", alpha 1,") == std::string::npos;
 }

@@ -49,8 +49,8 @@ TEST(Cub, BlockReduceKeepsTheOrderOfThreads) {
   EXPECT_EQ(wrong, 0);
 }
 
-// The order of CUB's warp reductions, by an operation whose result depends on it: neighbours first, and in a block
-// the warps from the first to the last.
+// The order of CUB's warp reductions, by an operation whose result depends on it: neighbours first, and in a
+// block the warps from the first to the last.
 TEST(Cub, ReductionsCombineNeighboursFirst) {
   const auto operation = [](unsigned a, unsigned b) { return 31 * a + 17 * b + 1; };
   const auto of_warp = [&](unsigned first, unsigned count) {

@@ -87,9 +87,9 @@ struct Lateness {
 enum class TensorSums {
   nearest,    // exact, then rounded once to nearest even: the default
   truncated,  // exact, then rounded once toward zero
-  // As measured on GPUs with the fewest bits: the products of 8 steps of k and the sum before them are cut to 24
-  // bits of the largest of them, added, and rounded toward zero (Fasi, Higham, Mikaitis and Pranesh, "Numerical
-  // behavior of NVIDIA tensor cores", 2021).
+  // As measured on GPUs with the fewest bits: the products of 8 steps of k and the sum before them are cut to
+  // 24 bits of the largest of them, added, and rounded toward zero (Fasi, Higham, Mikaitis and Pranesh,
+  // "Numerical behavior of NVIDIA tensor cores", 2021).
   aligned,
 };
 

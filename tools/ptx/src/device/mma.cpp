@@ -1,7 +1,6 @@
-// mma.sync (PTX ISA 9.7.14.5): D = A B + C of a warp. The elements of a lane are those of the figures "fragment
-// layout" of each shape. Operands: d, a, b, c. immediate: the type of A, variant: that of B, immediate2: k,
-// elements: rows of A, option: the sums are f16;
-// option2: .satfinite
+// mma.sync (PTX ISA 9.7.14.5): D = A B + C of a warp. The elements of a lane are those of the figures
+// "fragment layout" of each shape. Operands: d, a, b, c. immediate: the type of A, variant: that of B,
+// immediate2: k, elements: rows of A, option: the sums are f16; option2: .satfinite
 #include <algorithm>
 #include <cstring>
 
@@ -59,8 +58,8 @@ double sum_of_c(const Warp& warp, const Instruction& instruction, int of_c, int 
   return half_to_float(static_cast<uint16_t>(pair >> 16 * (r & 1)));
 }
 
-// Adds the products d[row][column] to C, and rounds to the type of D. With TensorSums::aligned d is the sum. C and D
-// may share registers, in any order.
+// Adds the products d[row][column] to C, and rounds to the type of D. With TensorSums::aligned d is the sum.
+// C and D may share registers, in any order.
 void store_floats(Warp& warp, const Instruction& instruction, const Layout& layout, int of_c,
                   const double (*d)[kColumns]) {
   const TensorSums rounding = warp.block->launch->launch.tensor_sums;

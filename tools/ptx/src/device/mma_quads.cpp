@@ -1,5 +1,6 @@
-// mma.sync.m8n8k4 of f16 (PTX ISA 9.7.14.5.1): four products, each of two quads of lanes, 4 q to 4 q + 3 and those
-// 16 on. Operands: d, a, b, c. option: D is f16, option2: C is f16; variant: bit 0: A is .col, bit 1: B is .row.
+// mma.sync.m8n8k4 of f16 (PTX ISA 9.7.14.5.1): four products, each of two quads of lanes, 4 q to 4 q + 3 and
+// those 16 on. Operands: d, a, b, c. option: D is f16, option2: C is f16; variant: bit 0: A is .col, bit 1: B
+// is .row.
 #include "block.h"
 #include "float_bits.h"
 #include "instruction_table.h"

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kMostColumns = 256;
 
-// TensorSums::aligned: the terms of 8 products and the sum before them are cut to multiples of the unit, which is
-// 2^-23 of the power of two in the largest of them. Their sum in units is an integer below 9 * 2^24.
+// TensorSums::aligned: the terms of 8 products and the sum before them are cut to multiples of the unit,
+// which is 2^-23 of the power of two in the largest of them. Their sum in units is an integer below 9 * 2^24.
 constexpr int kAlignedTerms = 8, kAlignedBits = 24;
 
 // Toward zero; from 2^128 on infinite.

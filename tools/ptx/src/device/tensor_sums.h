@@ -14,8 +14,8 @@ inline float tensor_sum(double exact, TensorSums sums) {
   return nearest;
 }
 
-// TensorSums::aligned: d[j] += a[0] * b[0][j] + ... + a[k - 1] * b[k - 1][j], for `columns` columns; row q of b
-// begins b_stride elements behind the one before. d has floats before and after.
+// TensorSums::aligned: d[j] += a[0] * b[0][j] + ... + a[k - 1] * b[k - 1][j], for `columns` columns; row q of
+// b begins b_stride elements behind the one before. d has floats before and after.
 void add_aligned_products(const float* a, const float* b, int b_stride, int k, int columns, double* d);
 
 }  // namespace ptx

@@ -1,7 +1,7 @@
 // wgmma.mma_async (PTX ISA 9.7.15): products of a warpgroup, of which each warp computes 16 rows. Operands:
-// d, a (4 registers or a descriptor), b (a descriptor), the predicate scale-d. immediate: the type of A, variant:
-// that of B, immediate2: n. elements: registers of A, 1 for a descriptor. bytes: the type of D; option:
-// .satfinite.
+// d, a (4 registers or a descriptor), b (a descriptor), the predicate scale-d. immediate: the type of A,
+// variant: that of B, immediate2: n. elements: registers of A, 1 for a descriptor. bytes: the type of D;
+// option: .satfinite.
 #include "wgmma.h"
 
 #include <algorithm>

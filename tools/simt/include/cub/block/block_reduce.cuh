@@ -1,8 +1,9 @@
 // cub::BlockReduce: reduces one value per thread to one value. The result is valid in thread 0 only.
 //
 // Every thread writes its value to the storage; after one barrier thread 0 reduces them in the order of CUB's
-// BLOCK_REDUCE_WARP_REDUCTIONS: the values of a warp in a tree of neighbours, ((0 1) (2 3)) ((4 5) (6 7)) ..., and
-// then the warps from the first to the last. As in CUB, reusing the storage requires a barrier first.
+// BLOCK_REDUCE_WARP_REDUCTIONS: the values of a warp in a tree of neighbours, ((0 1) (2 3)) ((4 5) (6 7))
+// ..., and then the warps from the first to the last. As in CUB, reusing the storage requires a barrier
+// first.
 #pragma once
 
 #include <cuda_runtime.h>
