@@ -2,9 +2,9 @@
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
-#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/core/view.h>
 #include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/nn/data/fashion_mnist.h>
 #include <rondo/nn/train/stream_group.h>
 

@@ -16,8 +16,9 @@ namespace rondo::nn {
 class DeviceImages {
  public:
   // `replicas`: those of a DataParallel, which converts to them. They must outlive this. `images` holds the
-  // samples one after the other, in the shape of the network's input (NHWC), with one label each, in [0, outputs of the network). A byte b becomes b / 255. Ranks on one device share a copy.
-  // Throws rondo::Error: bad_argument, out_of_resources.
+  // samples one after the other, in the shape of the network's input (NHWC), with one label each, below
+  // the number of the network's outputs. A byte b becomes b / 255. Ranks on one device share a copy. Throws
+  // rondo::Error: bad_argument, out_of_resources.
   DeviceImages(std::span<Replica> replicas, std::span<const uint8_t> images, std::span<const uint8_t> labels);
 
   int64_t size() const { return size_; }

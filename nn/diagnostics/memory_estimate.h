@@ -21,10 +21,11 @@ struct MemoryEstimate {
   int64_t total() const;          // INT64_MAX if it is larger
 };
 
-// The exact number of bytes requested from the allocator for one replica of a DataParallel with these options:
-// the replica with its loss (labels and targets in device memory), its optimizer (Sgd::size(), Adam::kSize) and
-// its part of the communicators. A batch from the host, or images on the devices, come on top. A GPU uses more:
-// the CUDA context, and the allocator's rounding. The devices need not exist. Throws a bad_argument Error.
+// The exact number of bytes requested from the allocator for one replica of a DataParallel with these
+// options: the replica with its loss (labels and targets in device memory), its optimizer (Sgd::size(),
+// Adam::kSize) and its part of the communicators. A batch from the host, or images on the devices, come on
+// top. A GPU uses more: the CUDA context, and the allocator's rounding. The devices need not exist. Throws a
+// bad_argument Error.
 MemoryEstimate estimate_memory(const Graph& graph, const DataParallelOptions& options,
                                OptimizerSize optimizer);
 

@@ -1,4 +1,5 @@
-// fit: trains a model on labelled images for a number of epochs. For another training loop, start from fit.cpp.
+// fit: trains a model on labelled images for a number of epochs. For another training loop, start from
+// fit.cpp.
 //
 //   nn::DataParallel model(nn::resnet18(), {28, 28, 1}, {.devices = {0, 1}, .batch = 512});
 //   nn::Sgd sgd(model);

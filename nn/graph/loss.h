@@ -28,9 +28,9 @@ class LossHead {
   // The memory of the targets of samples [first, first + samples). Write it in the order of the stream.
   LossTarget target(int64_t first, int64_t samples);
 
-  // Enqueues the loss of consecutive samples, one per row of `outputs`, whose targets begin at sample `first`:
-  // adds the losses to the statistics and, unless `gradient` is null, writes the gradient of their sum.
-  // Overwrites `outputs` only through `gradient`.
+  // Enqueues the loss of consecutive samples, one per row of `outputs`, whose targets begin at sample
+  // `first`: adds the losses to the statistics and, unless `gradient` is null, writes the gradient of their
+  // sum. Overwrites `outputs` only through `gradient`.
   void run(Loss loss, MatrixView<const float> outputs, MatrixView<float> gradient, int64_t first);
 
   // The statistics, in device memory.

@@ -45,8 +45,8 @@ struct ReplicaMemory {
 inline constexpr int64_t kMostBatchesTried = 4096;
 int64_t workspace_bytes(const Graph& graph, int64_t max_batch);
 
-// The arguments of one call of an operation, and the memory that they refer to. The context's spans refer to the
-// other members, so it must not be moved or copied after Replica::prepare().
+// The arguments of one call of an operation, and the memory that they refer to. The context's spans refer to
+// the other members, so it must not be moved or copied after Replica::prepare().
 struct OpCall {
   OpCall() = default;
   OpCall(const OpCall&) = delete;
@@ -123,8 +123,8 @@ class Replica {
   // Throws a bad_argument Error if the plan has no such step.
   const Step& step_of(ScheduleEntry::Kind kind, int node) const;
   // Fills `call` with the arguments of a step of the plan. summed_batch: OpContext::summed_batch. gradients:
-  // where the operation writes its parameters' gradients, one after the other (ArenaLayout); null: their place
-  // in gradients().
+  // where the operation writes its parameters' gradients, one after the other (ArenaLayout); null: their
+  // place in gradients().
   void prepare(OpCall& call, const Step& step, const Pass& pass, int64_t summed_batch,
                float* gradients = nullptr);
   // Call after backward of a step. For each input that several operations use, adds the gradient that this

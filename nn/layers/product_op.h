@@ -12,8 +12,8 @@
 
 namespace rondo::nn {
 
-// Layer: the derived class. For the element type T of the activations it has product<T>(context), which computes
-// the output; weight_gradient<T>(context); and input_gradient<T>(context).
+// Layer: the derived class. For the element type T of the activations it has product<T>(context), which
+// computes the output; weight_gradient<T>(context); and input_gradient<T>(context).
 template <class Layer>
 class ProductOp : public Op {
  public:

@@ -1,7 +1,7 @@
 // Worker: a part of a network on one device, for the strategies that split the network itself.
 //
-// forward() and backward() of nn/graph/replica.h run a whole network on all replicas at once. A Worker runs the
-// operations of its Replica one by one and can have several micro-batches in flight. With several, the
+// forward() and backward() of nn/graph/replica.h run a whole network on all replicas at once. A Worker runs
+// the operations of its Replica one by one and can have several micro-batches in flight. With several, the
 // parameter gradients of a node are added to the sum through a buffer as large as the largest node's
 // parameters.
 #pragma once

@@ -50,11 +50,11 @@ class DataParallel {
   // Losses, correct predictions and samples of the steps since the last call, over all ranks.
   // Blocks until the enqueued steps are done.
   LossStats take_loss_stats() { return group_->take_loss_stats(); }
-  // The network's outputs for any number of samples, in their order. Each process computes all of them. Waits.
-  // Throws rondo::Error.
+  // The network's outputs for any number of samples, in their order. Each process computes all of them.
+  // Waits. Throws rondo::Error.
   std::vector<float> predict(std::span<const float> x);
-  // Losses and correct predictions, over any number of samples; the samples are split over all ranks. The loss
-  // statistics of training are kept. Waits. Throws rondo::Error: bad_argument for labels out of range.
+  // Losses and correct predictions, over any number of samples; the samples are split over all ranks. The
+  // loss statistics of training are kept. Waits. Throws rondo::Error: bad_argument for labels out of range.
   LossStats evaluate(std::span<const float> x, std::span<const int32_t> labels);
   LossStats evaluate(const DeviceImages& images);
 

@@ -1,5 +1,5 @@
-// GradientExchange: all-reduces the gradients of the replicas, bucket by bucket, on streams of its own, so that
-// it runs beside backward.
+// GradientExchange: all-reduces the gradients of the replicas, bucket by bucket, on streams of its own, so
+// that it runs beside backward.
 //
 // With DataParallelOptions::reduce_dtype a bucket is rounded before and widened after its all-reduce, on the
 // same streams. With micro-batches it also keeps the sum of the gradients so far.

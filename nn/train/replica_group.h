@@ -1,6 +1,6 @@
 // ReplicaGroup: the replicas of a model on this process's devices, and the rest that a pass over them needs:
-// streams, the split of each batch, the losses, and the communicator of batch normalisation. DataParallel owns
-// it; TrainingStep and nn/diagnostics use it.
+// streams, the split of each batch, the losses, and the communicator of batch normalisation. DataParallel
+// owns it; TrainingStep and nn/diagnostics use it.
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>

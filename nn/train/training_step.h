@@ -1,5 +1,6 @@
-// TrainingStep: one step of data-parallel training: load, forward, loss, backward, all-reduce of the gradients,
-// update. enqueue() in training_step.cpp is the step from top to bottom; gradient_exchange.h is the all-reduce.
+// TrainingStep: one step of data-parallel training: load, forward, loss, backward, all-reduce of the
+// gradients, update. enqueue() in training_step.cpp is the step from top to bottom; gradient_exchange.h is
+// the all-reduce.
 //
 // A kind of step that is repeated is recorded as a graph over all devices, and then launched with one call
 // (recorded_steps.h).

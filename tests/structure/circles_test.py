@@ -1,9 +1,9 @@
 """Refuses folders whose files include each other in a circle.
 
-circles_test.py ROOT: ROOT is the folder of the sources. Within each root below, a folder is a node, and so is a
-file beside the folders, by its stem. An include leads from the node of the file to that of the header. Nodes
-that reach each other form a circle. KNOWN lists the circles that are still there. The test also fails where a
-node of them is in no circle any more, so that the list shrinks with the circles.
+circles_test.py ROOT: ROOT is the folder of the sources. Within each root below, a folder is a node, and so is
+a file beside the folders, by its stem. An include leads from the node of the file to that of the header.
+Nodes that reach each other form a circle. KNOWN lists the circles that are still there. The test also fails
+where a node of them is in no circle any more, so that the list shrinks with the circles.
 """
 import os.path
 import pathlib

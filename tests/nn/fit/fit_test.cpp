@@ -366,8 +366,8 @@ TEST(Fit, AStopAfterTheLastStepIsTheEnd) {
   EXPECT_EQ(result.epochs.size(), 3u);
 }
 
-// Images of 12 x 9 pixels in three colours, of five classes: a class is a bright colour channel in the upper or
-// the lower half.
+// Images of 12 x 9 pixels in three colours, of five classes: a class is a bright colour channel in the upper
+// or the lower half.
 struct ColourImages {
   static constexpr Shape kImage = {12, 9, 3};
   static constexpr int64_t kClasses = 5;

@@ -1,5 +1,5 @@
-// The settings of a training that determine its bits, as its checkpoint keeps them (TrainingState::recipe): by
-// their names ("learning_rate"), whatever the options of the program are called ("--lr").
+// The settings of a training that determine its bits, as its checkpoint keeps them (TrainingState::recipe):
+// by their names ("learning_rate"), whatever the options of the program are called ("--lr").
 #pragma once
 
 #include <rondo/tools/rondo/train/train_network.h>
