@@ -135,34 +135,12 @@ TEST(TensorCore, TermsAreTruncatedToTheLargest) {
 
 TEST(TensorCore, SixteenStepsAreTwoSumsOfEight) {
   for (const TensorFormat format : {TensorFormat::bfloat16, TensorFormat::float16}) {
-    if (format == TensorFormat::bfloat16 && simt::settings().amx) continue;
     std::vector<float> a(16), b(16, 1);
     a[0] = a[1] = 0x1p-24f, a[15] = 1;  // the small ones are added first
     EXPECT_EQ(dot(format, 0, a, b), 1 + 0x1p-23f);
     std::swap(a[0], a[8]);  // one of them beside the large one
     EXPECT_EQ(dot(format, 0, a, b), 1);
   }
-}
-
-// The sum of the even steps and that of the odd ones, each rounded after every product, then both and the old
-// sum; denormals are zero.
-TEST(TensorCore, AmxRoundsAsItsDocumentationSays) {
-  if (!simt::settings().amx) GTEST_SKIP() << "needs SIMT_AMX=1";
-  constexpr TensorFormat kFormat = TensorFormat::bfloat16;
-  std::mt19937 random(1);
-  std::uniform_int_distribution<int> exponent(-12, 12), significand(-255, 255);
-  const auto draw = [&] { return std::ldexp(static_cast<float>(significand(random)), exponent(random)); };
-  for (int round = 0; round < 200; ++round) {
-    std::vector<float> a(16), b(16);
-    for (float& x : a) x = draw();
-    for (float& x : b) x = draw();
-    const float old = draw();
-    float sums[2] = {};
-    for (size_t l = 0; l < 16; ++l) sums[l % 2] = std::fma(a[l], b[l], sums[l % 2]);
-    EXPECT_EQ(dot(kFormat, old, a, b), old + (sums[0] + sums[1])) << "round " << round;
-  }
-  EXPECT_EQ(dot(kFormat, 0, {0x1p-130f}, {0x1p10f}), 0) << "a denormal factor";
-  EXPECT_EQ(dot(kFormat, 0, {0x1p-70f}, {0x1p-70f}), 0) << "a denormal result";
 }
 
 TEST(TensorCore, AnyMagnitude) {

@@ -13,8 +13,6 @@
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 
@@ -136,18 +134,6 @@ TEST_F(StartDeathTest, RefusesASeed) { expect_refused("SIMT_SEED", "0 to 1844674
 
 TEST_F(StartDeathTest, RefusesLateCopies) {
   expect_refused("SIMT_LATE_COPIES", "0 to 1", and_no_numbers({"2", "256", "4294967296", "yes"}));
-}
-
-TEST_F(StartDeathTest, RefusesAmxWhereItIsNotPossible) {
-  expect_refused("SIMT_AMX", "0 to 1", and_no_numbers({"2"}));
-  std::ifstream processor("/proc/cpuinfo");
-  const std::string text{std::istreambuf_iterator<char>(processor), {}};
-  const bool has_amx = text.find(" amx_bf16 ") != std::string::npos;
-  const auto accepted = [&](int status) { return has_amx && testing::ExitedWithCode(0)(status); };
-  const auto refused = testing::ExitedWithCode(2);  // with AMX too, where Linux does not permit it
-  EXPECT_EXIT(
-      first_call("SIMT_AMX", "1"), [&](int status) { return accepted(status) || refused(status); },
-      "^(simt: SIMT_AMX=1 is not possible here: .*AMX.*\n)?$");
 }
 
 TEST_F(StartDeathTest, RefusesTheLengthOfAQueue) {
@@ -349,12 +335,12 @@ TEST_F(StartDeathTest, AnEmptyVariableIsNotSet) {
     for (const char* name : {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES",
                              "SIMT_GPU", "SIMT_FREE_WAITS", "SIMT_GRAPH_NODE_BYTES", "SIMT_QUEUE_LENGTH",
                              "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MODULE_LOADING", "SIMT_ALLOCATION_WAITS",
-                             "SIMT_REPORT_CONTEXTS", "SIMT_CAPTURE_LOADS", "SIMT_AMX"})
+                             "SIMT_REPORT_CONTEXTS", "SIMT_CAPTURE_LOADS"})
       set(name, "");
     int count = 0;
     const simt::Settings& found = simt::settings();
     end_with(cudaGetDeviceCount(&count) == cudaSuccess && count == 8 && found.workers >= 1 && !found.seed &&
-             !found.amx && !found.late_copies && found.gpu.empty() && found.memory_bytes == size_t{8} << 30 &&
+             !found.late_copies && found.gpu.empty() && found.memory_bytes == size_t{8} << 30 &&
              found.queue_length == 1024 && found.connections == 8 && found.lazy_loading &&
              found.capture_loads && !found.allocation_waits && found.free_waits && !found.report_contexts);
   };

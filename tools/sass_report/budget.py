@@ -22,6 +22,8 @@ def entry_of(row):
         entry["warps"] = row["warps"]
     if row["hot"] == "loop":
         entry |= {name: row[name] for name in (*SHARES, "copy_loop") if row.get(name)}
+        if row.get("fma_share") and row.get("bound"):
+            entry["bound"] = row["bound"]  # for the reader; not compared
     entry |= {name: value for name, value in (("spills", spills(row)), ("stack", row["stack"])) if value}
     return entry
 

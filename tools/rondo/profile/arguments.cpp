@@ -37,7 +37,7 @@ std::vector<Option> add_common(const Command& command, ProfileArguments& to) {
       add_path(command, "--draw-svg", "FILE.svg", "Also write this drawing as a picture", to.draw_svg),
       command.add_flag("--warm", to.warm, "Assume that data that fits in the L2 cache is there already"),
       add_path(command, "--compiled", "FILE.json",
-               "Registers by kernel, as written by tools/sass-report of Rondo's source folder", to.compiled),
+               "Registers by kernel, as tools/sass-report --write-budget of Rondo's source folder writes them", to.compiled),
       add_path(command, "--json", "FILE.json", "Also write all counts", to.json),
       add_path(command, "--svg", "FILE.svg", "Also draw the roofline", to.svg)};
 }

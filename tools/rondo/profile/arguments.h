@@ -48,7 +48,7 @@ struct ProfileArguments {
   bool lines = false;
   std::string draw;  // FILE:LINE; empty: not requested
   bool warm = false;
-  std::string compiled;             // path of kernels.json; empty: the report in the source tree
+  std::string compiled;             // path of a budget; empty: the one in the source tree
   std::string json, svg, draw_svg;  // empty: not requested
 };
 

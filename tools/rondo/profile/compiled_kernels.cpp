@@ -38,17 +38,22 @@ CompiledKernels::CompiledKernels(const std::string& path) {
   try {
     const CLocale of_the_parser;
     const nlohmann::json report = nlohmann::json::parse(text);
-    for (const auto& row : report.at("kernels")) {
-      std::string arch = row.at("arch");
-      arch.resize(std::min(arch.size(), arch.find_first_not_of("0123456789")));  // "90a" is for 9.0
-      const std::pair key(row.at("kernel").get<std::string>(), arch);
-      const int count = row.at("registers").get<int>();
-      const auto [entry, fresh] = registers_.try_emplace(key, count);
-      if (!fresh && entry->second != count) entry->second.reset();
+    for (const auto& [name, entries] : report.at("kernels").items()) {
+      const size_t colon = name.find(": ");  // "kernels/pool/avg_pool.cu: kernel<1>"
+      if (colon == std::string::npos)
+        throw Error(bad_argument("--compiled is ", printable(path), ", whose kernel ", printable(name),
+                                 " must be FILE: KERNEL"));
+      const std::string kernel = name.substr(colon + 2);
+      for (const auto& [arch, entry] : entries.items()) {
+        const std::string capability = arch.substr(0, arch.find_first_not_of("0123456789"));  // "90a": 9.0
+        const int count = entry.at("registers").template get<int>();
+        const auto [known, fresh] = registers_.try_emplace({kernel, capability}, count);
+        if (!fresh && known->second != count) known->second.reset();
+      }
     }
   } catch (const nlohmann::json::exception& error) {
     throw Error(bad_argument("--compiled is ", printable(path),
-                             ", must be a report of tools/sass-report: ", error.what()));
+                             ", must be a budget of tools/sass-report: ", error.what()));
   }
 }
 

@@ -1,4 +1,4 @@
-// The registers of compiled kernels, from the report of tools/sass-report.
+// The registers of compiled kernels, from a budget of tools/sass-report.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace rondo::program {
 
-// A kernel's name as the report has it, from a demangled symbol: without namespaces, return type and
+// A kernel's name as the budget has it, from a demangled symbol: without namespaces, return type and
 // parameters.
 std::string short_kernel_name(const std::string& symbol);
 
@@ -18,7 +18,7 @@ class CompiledKernels {
   // Throws rondo::Error if the file cannot be read.
   explicit CompiledKernels(const std::string& path);
 
-  // Registers per thread on compute capability `capability` ("90"). Nothing if the report does not have the
+  // Registers per thread on compute capability `capability` ("90"). Nothing if the budget does not have the
   // kernel, or has several with this name that differ.
   std::optional<int> registers(const std::string& kernel, const std::string& capability) const;
 

@@ -28,7 +28,7 @@ class ZeroedMemory {
 
 CompiledKernels compiled_kernels(const std::string& asked) {
   if (!asked.empty()) return CompiledKernels(asked);
-  const char* const in_source_tree = RONDO_SOURCE_DIR "/bench/compiled/kernels.json";
+  const char* const in_source_tree = RONDO_SOURCE_DIR "/bench/compiled/budget.json";
   return std::filesystem::exists(in_source_tree) ? CompiledKernels(in_source_tree) : CompiledKernels();
 }
 

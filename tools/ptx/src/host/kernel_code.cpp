@@ -155,6 +155,4 @@ void forget_variables(int device) {
   ptx::forget_heap(device);
 }
 
-const char* amx_problem() { return "the PTX interpreter has its own products"; }
-
 }  // namespace simt

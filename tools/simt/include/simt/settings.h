@@ -25,7 +25,6 @@ struct Settings {
                                           // default: one per core
   size_t memory_bytes = size_t{8} << 30;  // SIMT_MEMORY: memory limit per device, in bytes; at least 1
   bool late_copies = false;               // SIMT_LATE_COPIES: 0 or 1; 1: asynchronous copies at the wait
-  bool amx = false;               // SIMT_AMX: 0 or 1; 1: products in bfloat16 by AMX, with another rounding
   std::string gpu;                // SIMT_GPU: the GPU or GPUs whose limits apply; empty: the executor's own
   std::optional<uint64_t> seed;   // SIMT_SEED: seed of a random execution order
   bool lazy_loading = true;       // CUDA_MODULE_LOADING: LAZY or DEFAULT; EAGER: no kernel is loaded lazily

@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "amx.h"
 #include "block.h"
 #include "sanitizers.h"
 #include "tensor_products.h"
@@ -317,9 +316,7 @@ void run_multiply(void* const* records, unsigned present) {
         gather_rows(d, registers_of);
       else
         gather_columns(d, columns, registers_of);
-      const bool by_amx = format == TensorFormat::bfloat16 && settings().amx;
-      if (by_amx) add_products_by_amx(16, kWidth, d[0], kWidth, a.row[0], b.row[0], kWidth);
-      for (int k = 0; k < kK && !by_amx; k += kBlock) {
+      for (int k = 0; k < kK; k += kBlock) {
         const BlockKind kind = b.kind[k / kBlock];
         const auto zero = [&](int row) { return products_are_zero(a.kind[row][k / kBlock], kind); };
         bool any_zero = false;

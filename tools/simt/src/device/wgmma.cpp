@@ -12,7 +12,6 @@
 #include <string>
 
 #include "../observe/observer.h"
-#include "amx.h"
 #include "block.h"
 #include "sanitizers.h"
 #include "tensor_products.h"
@@ -92,8 +91,6 @@ void compute(Warpgroup& group, const PendingProduct& pending) {
   else
     load_registers<TensorFormat::float16>(a.data(), steps, pending);
   if (!p.add) std::fill(accumulators.d.begin(), accumulators.d.end(), 0.0f);
-  if (p.format == TensorFormat::bfloat16 && settings().amx)
-    return add_products_by_amx(kRows, p.n, accumulators.d.data(), p.n, a.data(), b.data(), width);
   // Repacks B into blocks of kProductBlock x kProductWidth, ordered by k, then column.
   static thread_local std::vector<float> blocks;
   static thread_local std::vector<BlockKind> kinds;

@@ -46,8 +46,4 @@ CUresult encode_im2col_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_
                            CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                            CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
 
-// Why this process cannot multiply by AMX (SIMT_AMX); null if it can. The first call asks Linux for the
-// permission.
-const char* amx_problem();
-
 }  // namespace simt

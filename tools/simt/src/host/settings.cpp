@@ -75,13 +75,6 @@ bool check_from_environment() {
   return check;
 }
 
-bool amx_from_environment() {
-  const bool amx = from_environment("SIMT_AMX", 0, 1).value_or(0) != 0;
-  if (const char* const problem = amx ? amx_problem() : nullptr)
-    refuse("SIMT_AMX", "1", std::string("not possible here: ") + problem);
-  return amx;
-}
-
 std::string gpu_from_environment() {
   const char* name = std::getenv("SIMT_GPU");
   if (!name || !*name) return {};
@@ -99,7 +92,6 @@ Settings read_environment() {
     settings.workers = static_cast<int>(*value);
   if (const auto value = from_environment("SIMT_MEMORY", 1, kNoLimit)) settings.memory_bytes = *value;
   if (const auto value = from_environment("SIMT_LATE_COPIES", 0, 1)) settings.late_copies = *value != 0;
-  settings.amx = amx_from_environment();
   settings.gpu = gpu_from_environment();
   settings.seed = from_environment("SIMT_SEED", 0, kNoLimit);
   if (const auto value = from_environment("SIMT_QUEUE_LENGTH", 1, kLongestQueue))
