@@ -1,6 +1,6 @@
-# cmake -DBUILD=... -DFOLDER=... -DTYPE=... -DRUN=ON -DCOMPILER=... -DCPU=... -P: installs the build into an
-# empty folder, builds the project beside this file and the project in components against it, and runs their
-# programs.
+# cmake -DBUILD=... -DFOLDER=... -DTYPE=... -DRUN=ON -DCOMPILER=... -DCPU=... -DVERSION=... -P: installs the
+# build into an empty folder, builds the project beside this file and the project in components against it,
+# and runs their programs.
 include(${CMAKE_CURRENT_LIST_DIR}/../run.cmake)
 
 file(REMOVE_RECURSE ${FOLDER})
@@ -14,6 +14,25 @@ if(RUN)
   run(${FOLDER}/build/trainer)
   run(${FOLDER}/build/processes)
   run(${FOLDER}/prefix/bin/rondo --version)
+endif()
+
+# The same programs with the flags of pkg-config, where it is installed.
+find_program(pkg_config pkg-config)
+file(GLOB_RECURSE pc ${FOLDER}/prefix/rondo-nn.pc)
+cmake_path(GET pc PARENT_PATH pc_folder)
+if(pkg_config AND RUN)
+  set(ENV{PKG_CONFIG_PATH} ${pc_folder})
+  run(${pkg_config} --exact-version=${VERSION} rondo-nn)
+  foreach(program consumer trainer)
+    set(packages rondo-nn)
+    if(program STREQUAL consumer)
+      set(packages "rondo-kernels rondo-collectives")
+    endif()
+    run(sh -c "${COMPILER} -std=c++20 -DEXPECTED_VERSION='\"${VERSION}\"' \
+      ${CMAKE_CURRENT_LIST_DIR}/../${program}.cpp -o ${FOLDER}/${program} \
+      $(${pkg_config} --cflags --libs ${packages})")
+    run(${FOLDER}/${program})
+  endforeach()
 endif()
 
 # The kernels only, on a machine without the other dependencies.
