@@ -3,7 +3,7 @@
 
 #include <rondo/bench/ladder/product.h>
 #include <rondo/bench/support/bench.h>
-#include <rondo/bench/vendor/conv_sample.h>
+#include <rondo/bench/ladder/conv_sample.h>
 #include <rondo/kernels/conv/conv2d.h>
 
 #include <algorithm>

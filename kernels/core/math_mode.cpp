@@ -1,4 +1,3 @@
-#include <rondo/kernels/core/math_capability.h>
 #include <rondo/kernels/core/math_mode.h>
 
 #include <cuda_runtime.h>

@@ -22,6 +22,13 @@ constexpr const char* name_of(Math math) {
   return math == Math::fp32 ? "fp32" : math == Math::tf32 ? "tf32" : "tf32x3";
 }
 
+// The least compute capability, times 10, that computes products of factors of the type (float32, bfloat16 or
+// float16) in the arithmetic, which is fp32 for the types of 16 bits. 0: every GPU does.
+constexpr int least_capability(DType type, Math math) {
+  if (type == DType::float32) return math == Math::fp32 ? 0 : 80;
+  return type == DType::float16 ? 75 : 80;
+}
+
 // Returns bad_argument if `math` is not a Math, or if the current device has no instructions for it. `name`
 // is the first word of the message.
 Status check_math(const char* name, Math math);

@@ -8,9 +8,9 @@
 // the first value is far from all others.
 #pragma once
 
-#include <rondo/kernels/reduce/moments.h>
 #include <rondo/kernels/core/values.cuh>
 #include <rondo/kernels/reduce/compensated_sum.cuh>
+#include <rondo/kernels/reduce/partial_moments.h>
 
 #include <cfloat>
 

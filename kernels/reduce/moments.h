@@ -5,6 +5,7 @@
 #include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
+#include <rondo/kernels/reduce/partial_moments.h>
 
 #include <cuda_runtime.h>
 
@@ -24,18 +25,6 @@ Status add_moments(const char* name, double* sums, const T* x, int64_t rows, int
                    Workspace workspace, cudaStream_t stream);
 inline constexpr int64_t kMostMomentColumns = int64_t{1} << 20;  // the grid has at most 65535 blocks of 32
 int64_t moments_workspace_bytes(int64_t rows, int64_t columns);
-
-// The moments of the parts of a matrix, in device memory.
-struct PartialMoments {
-  float* values = nullptr;  // [parts][3][stride()]; null: no moments are wanted
-  int* rows = nullptr;      // [parts]
-  int64_t columns = 0;
-
-  __host__ __device__ int64_t stride() const { return (columns + 3) / 4 * 4; }
-  __host__ __device__ float* means(int64_t part) const { return values + part * 3 * stride(); }
-  __host__ __device__ float* mean_rests(int64_t part) const { return means(part) + stride(); }
-  __host__ __device__ float* squared_deviations(int64_t part) const { return mean_rests(part) + stride(); }
-};
 
 // The place of the moments of up to `parts` parts in a workspace of partial_moments_bytes().
 PartialMoments partial_moments(Workspace workspace, int64_t parts, int64_t columns);

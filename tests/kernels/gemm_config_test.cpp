@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
-#include <rondo/kernels/core/math_capability.h>
+#include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/tile_order.h>

@@ -1,4 +1,4 @@
-#include <rondo/kernels/core/math_capability.h>
+#include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/profile/plan.h>
 #include <rondo/tools/rondo/support/text_table.h>

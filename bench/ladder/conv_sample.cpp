@@ -1,4 +1,4 @@
-#include <rondo/bench/vendor/conv_sample.h>
+#include <rondo/bench/ladder/conv_sample.h>
 #include <rondo/bench/support/inputs.h>
 
 #include <cmath>
