@@ -19,14 +19,11 @@ ROOTS = ("nn", "collectives", "tools/rondo", "tools/simt", "bench",
          *sorted(f"kernels/{folder.name}" for folder in (ROOT / "kernels").iterdir() if folder.is_dir()))
 
 KNOWN = {
-    "bench": [("ladder", "vendor")],
     "kernels/conv": [("conv_epilogue", "conv_geometry", "winograd"), ("conv_plan", "implicit_gemm")],
-    "kernels/core": [("math_capability", "math_mode")],
     "kernels/gemm": [("epilogue", "gemm", "gemm_arguments", "gemm_config", "gemm_elements", "gemm_pipelined",
                       "gemm_plan", "gemm_with_plan", "gemm_with_tile", "ladder", "matrix_loaders",
                       "partial_tiles", "split_k", "tensor_ladder", "tensor_mainloop", "tensor_tile", "tile",
                       "tile_mainloop", "tiles", "warp_specialized", "wgmma_tile", "workspace_bound")],
-    "kernels/reduce": [("column_moments", "moments")],
 }
 
 
