@@ -174,6 +174,16 @@ TEST(Replicas, LocalStatisticsAreNotShared) {
   EXPECT_FALSE(all_near(two.outputs(), test::to_double(one.outputs()), 1e-2));
   EXPECT_FALSE(all_equal_bits(two.get(two.replicas[0], two.replicas[0].states()),
                               two.get(two.replicas[1], two.replicas[1].states())));
+  // Each is as a network that has its samples alone.
+  for (size_t r = 0; r < 2; ++r) {
+    ModelFixture alone(small_residual_network(), kNetworkInput, {0}, 3, trained);
+    const auto begin = x.begin() + static_cast<std::ptrdiff_t>(r) * 3 * kNetworkInput.size();
+    alone.upload({begin, begin + 3 * kNetworkInput.size()});
+    forward(alone.replicas, kTraining);
+    EXPECT_TRUE(all_equal_bits(two.get(two.replicas[r], two.replicas[r].states()),
+                               alone.get(alone.replicas[0], alone.replicas[0].states())))
+        << "replica " << r;
+  }
 }
 
 }  // namespace
