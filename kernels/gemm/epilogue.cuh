@@ -6,6 +6,7 @@
 #include <rondo/kernels/core/vec.cuh>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace rondo {
@@ -29,8 +30,9 @@ struct Epilogue {
   // C: the type of the stored value: float, __nv_bfloat16 or __half. The arithmetic is fp32.
   template <class C>
   __device__ __forceinline__ float value(float sum, int64_t column, const C* to) const {
-    float result = alpha * sum;
-    if (beta != 0) result += beta * static_cast<float>(to[residual]);
+    // Written out, because compilers choose differently what they fuse.
+    float result = __fmul_rn(alpha, sum);
+    if (beta != 0) result = fmaf(beta, static_cast<float>(to[residual]), result);
     if (bias != nullptr) result += bias[column];
     return relu && result < 0 ? 0 : result;  // keeps NaN: it is not below 0
   }
