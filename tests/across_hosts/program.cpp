@@ -128,6 +128,12 @@ struct Program {
     call(second() ? std::vector<DataView>(all.devices.size(), DataView(nullptr, 100, DType::float32))
                   : data.views,
          sum);
+    std::vector<std::vector<DataView>> lists;  // of as many elements, in vectors of other sizes
+    for (const DataView& view : data.views) {
+      const int64_t first = second() ? 30 : 40;
+      lists.push_back({view.part(0, first), view.part(first, 100 - first)});
+    }
+    print_status(all_reduce_coalesced(lists, sum, all.communicator, all.streams));
     call(data.views, {.algorithm = Algorithm::ring});
     print_status(barrier(all.communicator, all.streams));
     capture_one(all, data);
