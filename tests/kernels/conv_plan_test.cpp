@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv_plan.h>
+#include <rondo/kernels/conv/workspace_bound.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/kernels/reference/gpus.h>
 
@@ -181,6 +182,36 @@ TEST(ConvPlan, TheMethodDependsOnShapeAndOptions) {
   EXPECT_EQ(method(forward, none, automatic), ConvMethod::implicit_gemm);
   EXPECT_EQ(method(data_gradient, none, automatic), ConvMethod::implicit_gemm);
   EXPECT_EQ(method(filter_gradient, none, automatic), ConvMethod::winograd);
+}
+
+// The workspace that is bounded for many images is enough for fewer of them.
+TEST(ConvWorkspace, TheBoundIsEnoughForFewerImages) {
+  constexpr int64_t kMost = 200;
+  struct Layer {
+    int64_t side, in, out;
+  };
+  for (const Layer& layer : {Layer{4, 512, 512}, Layer{8, 64, 128}, Layer{28, 1, 20}})
+    for (const auto& [type, math] :
+         {std::pair(DType::float32, Math::fp32), std::pair(DType::float32, Math::tf32),
+          std::pair(DType::float32, Math::tf32x3), std::pair(DType::bfloat16, Math::fp32)}) {
+      Conv2dOptions options;
+      options.pad_h = options.pad_w = 1;
+      options.math = math;
+      const FilterView<const float> filter = {nullptr, layer.out, 3, 3, layer.in};
+      const auto images = [&](int64_t count) {
+        return ImageView<const float>{nullptr, count, layer.side, layer.side, layer.in};
+      };
+      const Conv2dWorkspaceBytes bound = conv2d_workspace_bound(images(kMost), filter, options, type);
+      for (int64_t count = 1; count <= kMost; ++count) {
+        SCOPED_TRACE(concat(count, " of ", layer.side, " x ", layer.side, " x ", layer.in, ", ",
+                            name_of(type), ", ", name_of(math)));
+        const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(images(count), filter, options, type);
+        EXPECT_GE(bound.forward, bytes.forward);
+        EXPECT_GE(bound.forward_sums, bytes.forward_sums);
+        EXPECT_GE(bound.data_gradient, bytes.data_gradient);
+        EXPECT_GE(bound.filter_gradient, bytes.filter_gradient);
+      }
+    }
 }
 
 }  // namespace
