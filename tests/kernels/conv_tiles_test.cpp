@@ -8,6 +8,7 @@
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/kernels/conv/implicit_gemm/im2col_axis.cuh>
+#include <rondo/kernels/conv/implicit_gemm/taps.cuh>
 
 #include <algorithm>
 #include <optional>
@@ -264,6 +265,25 @@ TEST(WgmmaConv, Fits) {
   EXPECT_FALSE(fits({1, 9, 9, 8, 14, 3, 3}, 64, 64, ConvOperation::data_gradient, DType::float32))
       << "out channels";
   EXPECT_FALSE(fits({1, 9, 9, 8, 16, 3, 3}, 64, 64, ConvOperation::filter_gradient, DType::float32));
+}
+
+// A part of k is a range of all taps. Of those that are visited, each is in one part.
+TEST(TapWalk, PartsHaveEveryVisitedTapOnce) {
+  constexpr int kChannels = 3, kTaps = 4, kAll = kTaps * kTaps * kChannels;
+  for (const TapRange r : {TapRange{0, 4}, TapRange{1, 2}, TapRange{2, 2}})
+    for (const TapRange s : {TapRange{0, 4}, TapRange{1, 2}, TapRange{2, 2}, TapRange{0, 1}})
+      for (int middle = 0; middle <= kAll; ++middle) {
+        TapWalk first(r, s, kChannels), second = first;
+        first.restrict_to(0, middle, kTaps);
+        second.restrict_to(middle, kAll, kTaps);
+        int before = 0;  // of the visited ones, in the order of all
+        for (int k = 0; k < middle; ++k) {
+          const int row = k / kChannels / kTaps - r.begin, column = k / kChannels % kTaps - s.begin;
+          before += row >= 0 && row < r.count && column >= 0 && column < s.count;
+        }
+        EXPECT_EQ(first.length(), before) << middle;
+        EXPECT_EQ(second.length(), r.count * s.count * kChannels - before) << middle;
+      }
 }
 
 }  // namespace
