@@ -461,6 +461,25 @@ TEST_F(CommandTrain, StopsAndResumes) {
   EXPECT_TRUE(read_text(parts) == bytes) << "the checkpoint is not a picture";
 }
 
+// The log continues after the epochs of the checkpoint, whatever it had of later ones.
+TEST_F(CommandTrain, AnOlderCheckpointReplacesTheLaterEpochsOfTheLog) {
+  const std::string one = results_ / "one", log = " --log " + (results_ / "log.csv");
+  ASSERT_EQ(run_line(lenet("--epochs 1 --save " + one + log)).code, 0);
+  const auto epochs = [&] {
+    std::vector<int64_t> list;
+    for (const EpochReport& report : log_in(results_ / "log.csv")) list.push_back(report.epoch);
+    return list;
+  };
+  const std::vector<int64_t> first = epochs();
+  ASSERT_EQ(first.size(), 1u);
+  for (const int total : {3, 2}) {
+    ASSERT_EQ(run_line(lenet(concat("--epochs ", total, " --resume ", one) + log)).code, 0);
+    const std::vector<int64_t> all = epochs();
+    ASSERT_EQ(all.size(), static_cast<size_t>(total));
+    for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], first[0] + static_cast<int64_t>(i));
+  }
+}
+
 // Everything that the bits depend on must be unchanged. The message names exactly the options that differ.
 TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
   const std::string path = results_ / "a", also = results_ / "b";

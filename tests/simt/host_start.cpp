@@ -333,10 +333,10 @@ TEST_F(StartDeathTest, AcceptsTheEndsOfEachRange) {
 
 TEST_F(StartDeathTest, AnEmptyVariableIsNotSet) {
   const auto all = [] {
-    for (const char* name : {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES",
-                             "SIMT_GPU", "SIMT_FREE_WAITS", "SIMT_GRAPH_NODE_BYTES", "SIMT_QUEUE_LENGTH",
-                             "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MODULE_LOADING", "SIMT_ALLOCATION_WAITS",
-                             "SIMT_REPORT_CONTEXTS", "SIMT_CAPTURE_LOADS"})
+    for (const char* name :
+         {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES", "SIMT_GPU",
+          "SIMT_FREE_WAITS", "SIMT_GRAPH_NODE_BYTES", "SIMT_QUEUE_LENGTH", "CUDA_DEVICE_MAX_CONNECTIONS",
+          "CUDA_MODULE_LOADING", "SIMT_ALLOCATION_WAITS", "SIMT_REPORT_CONTEXTS", "SIMT_CAPTURE_LOADS"})
       set(name, "");
     int count = 0;
     const simt::Settings& found = simt::settings();
