@@ -137,7 +137,7 @@ class ConvDraws {
     Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(
         x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr), c.options, dtype_of<T>);
     if (d.tile)
-      bytes = {
+      bytes = Conv2dWorkspaceBytes{
           .forward = conv2d_partials_bytes(kForward, g, d.splits),
           .data_gradient = conv2d_partials_bytes(kDataGradient, g, d.splits),
           .filter_gradient = conv2d_partials_bytes(kFilterGradient, g, conv2d_splits(kFilterGradient, g))};
@@ -148,7 +148,7 @@ class ConvDraws {
     const Stream stream;
     const auto tile = d.tile ? std::optional(ConvTile(d.tile->id, d.splits)) : std::nullopt;
     Conv2dEpilogueOf<T> epilogue;
-    if (d.fused) epilogue = {.bias = dev_bias.view(), .relu = true};
+    if (d.fused) epilogue = Conv2dEpilogueOf<T>{.bias = dev_bias.view(), .relu = true};
 
     EXPECT_TRUE(ok(conv2d_forward(tile, y_view(c, y.data()), x_view<const T>(c, dev_x.data()),
                                   filter_view<const T>(c, dev_filter.data()), c.options, epilogue,

@@ -84,14 +84,14 @@ class ProductDraws {
     d.kernel = static_cast<ProductKernel>(random.below(4));
     d.shape = {size(random, 200), size(random, 200), size(random, 300)};
     if (random.below(6) == 0) d.shape = {1 + random.below(70), 1 + random.below(70), 512 + random.below(700)};
-    d.options = {.transpose_a = flip(),
-                 .transpose_b = flip(),
-                 .alpha = random.below(8) == 0 ? 0.0f
-                          : flip()             ? 1.0f
-                                               : static_cast<float>(random.normal()),
-                 .beta = flip() ? 0.0f : static_cast<float>(random.normal()),
-                 .relu = flip(),
-                 .math = A::kMath};
+    d.options = GemmOptions{.transpose_a = flip(),
+                            .transpose_b = flip(),
+                            .alpha = random.below(8) == 0 ? 0.0f
+                                     : flip()             ? 1.0f
+                                                          : static_cast<float>(random.normal()),
+                            .beta = flip() ? 0.0f : static_cast<float>(random.normal()),
+                            .relu = flip(),
+                            .math = A::kMath};
     d.with_bias = flip();
     const auto some = [&](int64_t below) { return flip() ? 0 : random.below(below); };
     d.a_gap = some(9), d.b_gap = some(9), d.c_gap = some(9);

@@ -543,19 +543,19 @@ TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
     write_safetensors(also, file.tensors, file.metadata);
     return refusal(options, also);
   };
-  EXPECT_EQ(refused_with({{"recipe.--batch", "5"}, {"recipe.--devices", "2"}},
+  EXPECT_EQ(refused_with({{"recipe.batch", "5"}, {"recipe.devices", "2"}},
                          "--schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 2"),
             began + "--batch is 12 with --devices 1, must be 5")
       << "nobody asked for this batch";
-  EXPECT_EQ(refused_with({{"recipe.--schedule", "cosine"}, {"recipe.--epochs", "5"}},
+  EXPECT_EQ(refused_with({{"recipe.schedule", "cosine"}, {"recipe.epochs", "5"}},
                          "--batch 6 --schedule cosine --momentum 0.5 --weights kaiming --epochs 2"),
             began + "--epochs is 2, must be 5");
   // Checkpoints of versions without these options are of fp32.
-  EXPECT_EQ(refused_with({{"recipe.--precision", ""}, {"recipe.--reduce-dtype", ""}}, same + "--seed 1"),
+  EXPECT_EQ(refused_with({{"recipe.precision", ""}, {"recipe.reduce_dtype", ""}}, same + "--seed 1"),
             began + "--seed is 1, must be 0");
-  EXPECT_EQ(refused_with({{"recipe.--reduce-dtype", ""}}, same + "--reduce-dtype bf16"),
+  EXPECT_EQ(refused_with({{"recipe.reduce_dtype", ""}}, same + "--reduce-dtype bf16"),
             began + "--reduce-dtype is bf16, must be fp32");
-  EXPECT_EQ(refused_with({{"recipe.--seed", ""}}, same),
+  EXPECT_EQ(refused_with({{"recipe.seed", ""}}, same),
             "it was not made by rondo train resnet18: it has no --seed");
 }
 
