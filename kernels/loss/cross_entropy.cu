@@ -156,8 +156,9 @@ __device__ float sum_of_places(const Values<N> (&sums)[kPlacesPerThread / N]) {
 }
 
 // As for row_per_thread_kernel: N divides the number of classes, and rows begin at multiples of N elements.
+// Without a number of blocks, ptxas 13.0 keeps to 32 registers for 9.0 and spills one.
 template <class T, int N>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 8)
     row_per_block_kernel(MatrixView<T> gradient, LossStats* loss_stats, LossStats* partial,
                          MatrixView<const T> logits, const int32_t* labels, float scale) {
   Shared& shared = shared_memory<RowShared>();

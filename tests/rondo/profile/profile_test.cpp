@@ -335,7 +335,7 @@ TEST_F(Profile, ReductionsHaveTheCountersOfTheirPage) {
   expect_microseconds(threads.parts[0].kernels[0].forecast.seconds[size_t(Resource::shared)], 1.39);
   arguments.classes = 65;
   const ProfileReport blocks = run_profile(arguments);
-  expect_row(blocks.parts[0].kernels[0], {"row_per_block", 0, 28672, 2.11, 0, 5120, 64});
+  expect_row(blocks.parts[0].kernels[0], {"row_per_block", 0, 28672, 2.11, 0, 5120, 48});
   expect_microseconds(blocks.parts[0].kernels[0].forecast.min_seconds(), 4.09);
 }
 
@@ -658,25 +658,6 @@ TEST_F(Profile, StepsHaveTheProductsOfTheirPrecision) {
       EXPECT_EQ(tf32 > 0, precision == Precision::tf32 || precision == Precision::tf32x3);
       EXPECT_EQ(narrow > 0, precision == Precision::bf16);
     }
-}
-
-TEST_F(Profile, AStepWithoutItsTensorCoresIsRefused) {
-  ProfileArguments arguments;
-  arguments.work = ProfiledWork::train;
-  arguments.model = "lenet";
-  arguments.batch = 32;
-  arguments.gpu = "t4";
-  for (const Precision precision : {Precision::tf32, Precision::tf32x3, Precision::bf16}) {
-    arguments.precision = precision;
-    try {
-      run_profile(arguments);
-      FAIL() << name_of(precision);
-    } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find("needs compute capability 8.0; the device has 7.5"),
-                std::string::npos)
-          << error.what();
-    }
-  }
 }
 
 TEST_F(Profile, LayersOfAFixedModelAreRefused) {

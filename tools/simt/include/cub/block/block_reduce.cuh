@@ -8,6 +8,8 @@
 
 #include <cuda_runtime.h>
 
+#include <bit>
+
 #include <cuda/functional>
 #include <cuda/std/functional>
 
@@ -39,11 +41,9 @@ class BlockReduce {
     simt::block_barrier(place);
     if (thread != 0) return input;
     for (int warp = 0; warp < valid; warp += 32) {
-      T* const values = values_ + warp;
       const int count = valid - warp < 32 ? valid - warp : 32;
-      for (int step = 1; step < count; step *= 2)
-        for (int i = 0; i + step < count; i += 2 * step) values[i] = operation(values[i], values[i + step]);
-      input = warp == 0 ? values[0] : operation(input, values[0]);
+      const T sum = of_warp(warp == 0 ? input : values_[warp], values_ + warp, count, operation);
+      input = warp == 0 ? sum : operation(input, sum);
     }
     return input;
   }
@@ -70,6 +70,23 @@ class BlockReduce {
   }
 
  private:
+  // `first` is values[0]. Reads each other value once: partial[l] holds the result of 2^l neighbours.
+  template <class Operation>
+  static T of_warp(T first, const T* values, int count, Operation& operation) {
+    T partial[] = {first, first, first, first, first, first};
+    for (int i = 1; i < count; ++i) {
+      T sum = values[i];
+      int level = 0;
+      for (; (i >> level & 1) != 0; ++level) sum = operation(partial[level], sum);
+      partial[level] = sum;
+    }
+    int level = std::countr_zero(static_cast<unsigned>(count));
+    T sum = partial[level];
+    while (count >> ++level != 0)
+      if ((count >> level & 1) != 0) sum = operation(partial[level], sum);
+    return sum;
+  }
+
   T* values_;
 };
 
