@@ -29,7 +29,7 @@ __host__ __device__ inline float log_of_parts(float r, int32_t e) {
   return fmaf(static_cast<float>(e), 0.693147181f, fmaf(r * r, p, r));
 }
 
-// log(1 + x) for x >= 0, finite or NaN. The relative error is below 3 * 2^-24 (tested), also near 0.
+// log(1 + x) for x from 0 to 2^31, or NaN. The relative error is below 3 * 2^-24 (tested), also near 0.
 __host__ __device__ inline float log_of_one_plus(float x) {
   const int32_t e = (__builtin_bit_cast(int32_t, 1.0f + x) - kSqrtHalfBits) >> 23;
   const float scale = __builtin_bit_cast(float, (127 - e) * (1 << 23));  // 2^-e

@@ -11,6 +11,11 @@ namespace rondo::nn {
 
 namespace {
 
+const Graph& graph_of(std::span<Replica> replicas) {
+  if (replicas.empty()) throw Error(bad_argument("DeviceImages: there are no replicas"));
+  return replicas[0].graph();
+}
+
 // Enqueues counter = value. The value is an argument of a kernel: a copy could read it later, when the
 // caller's variable is gone.
 void set(Buffer<int64_t>& counter, int64_t value, cudaStream_t stream) {
@@ -23,7 +28,7 @@ void set(Buffer<int64_t>& counter, int64_t value, cudaStream_t stream) {
 DeviceImages::DeviceImages(std::span<Replica> replicas, std::span<const uint8_t> images,
                            std::span<const uint8_t> labels)
     : size_(static_cast<int64_t>(labels.size())) {
-  const Graph& graph = replicas[0].graph();
+  const Graph& graph = graph_of(replicas);
   const Shape input = graph.input().shape;
   check_images("DeviceImages", {input, images, labels}, input, graph.output().shape.size());
   if (labels.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()))

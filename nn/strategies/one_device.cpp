@@ -16,8 +16,9 @@ OneDevice::OneDevice(const AnyModule& network, Shape input, const StrategyOption
       stream_(stream_on(options.devices[0])),
       uploads_(options.devices[0], stream_),
       replica_(graph_, options.devices[0], stream_, plan_training(graph_, options.batch), options.batch),
-      head_(options.devices[0], stream_, options.batch, graph_.output().shape.size()),
-      sgd_(std::span(&replica_, 1), {.learning_rate = options.learning_rate}) {
+      head_(options.devices[0], stream_, options.batch, graph_.output().shape.size()) {
+  if (!graph_.parameters().empty())
+    sgd_.emplace(std::span(&replica_, 1), SgdOptions{.learning_rate = options.learning_rate});
   replica_.initialise(options.seed);
 }
 
@@ -33,13 +34,14 @@ void OneDevice::train_step(const Batch& batch) {
   forward(alone, pass);
   head_.run(batch.loss(), ConstTensor(replica_.output()).samples(), replica_.output_gradient().samples(), 0);
   backward(alone, pass);
-  sgd_.step(replica_, 0, 1.0f / static_cast<float>(size));
+  if (sgd_) sgd_->step(replica_, 0, 1.0f / static_cast<float>(size));
   throw_if_error(advance(replica_.step(), 1, stream_));
 }
 
 std::vector<RankMemory> OneDevice::memory() const {
-  return {rank_memory(replica_.device(), replica_.memory(),
-                      LossHead::bytes(options_.batch, graph_.output().shape.size()) + Sgd::size(0).bytes)};
+  return {rank_memory(
+      replica_.device(), replica_.memory(),
+      LossHead::bytes(options_.batch, graph_.output().shape.size()) + (sgd_ ? Sgd::size(0).bytes : 0))};
 }
 
 }  // namespace rondo::nn

@@ -4,6 +4,8 @@
 #include <rondo/nn/optim/optimizers.h>
 #include <rondo/nn/strategies/strategy.h>
 
+#include <optional>
+
 namespace rondo::nn {
 
 class OneDevice : public Strategy {
@@ -25,7 +27,7 @@ class OneDevice : public Strategy {
   HostUploads uploads_;
   Replica replica_;
   LossHead head_;
-  Sgd sgd_;
+  std::optional<Sgd> sgd_;  // none without parameters
 };
 
 }  // namespace rondo::nn

@@ -1,6 +1,7 @@
 #include <rondo/nn/strategies/worker.h>
 
 #include <rondo/kernels/activation/add.h>
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/nn/graph/arena.h>
 
@@ -85,6 +86,9 @@ void Worker::update(float scale) {
 }
 
 void Worker::set_parameters(const std::vector<float>& values) {
+  if (static_cast<int64_t>(values.size()) != replica_.parameters().size)
+    throw Error(bad_argument("set_parameters: ", there_are(values.size(), "value"), ", must be ",
+                             replica_.parameters().size));
   if (values.empty()) return;
   const DeviceScope scope(device());
   RONDO_CUDA_THROW(cudaMemcpy(replica_.parameters().data, values.data(), values.size() * sizeof(float),

@@ -42,7 +42,7 @@ class BlockReduce {
     if (thread != 0) return input;
     for (int warp = 0; warp < valid; warp += 32) {
       const int count = valid - warp < 32 ? valid - warp : 32;
-      const T sum = of_warp(warp == 0 ? input : values_[warp], values_ + warp, count, operation);
+      const T sum = of_warp(values_ + warp, count, operation);
       input = warp == 0 ? sum : operation(input, sum);
     }
     return input;
@@ -70,20 +70,24 @@ class BlockReduce {
   }
 
  private:
-  // `first` is values[0]. Reads each other value once: partial[l] holds the result of 2^l neighbours.
+  // Reads each value once, and by its members, as the operation does. partial[l] has the result of 2^l adjacent
+  // pairs.
   template <class Operation>
-  static T of_warp(T first, const T* values, int count, Operation& operation) {
-    T partial[] = {first, first, first, first, first, first};
-    for (int i = 1; i < count; ++i) {
-      T sum = values[i];
+  static T of_warp(const T* values, int count, Operation& operation) {
+    if (count == 1) return values[0];
+    const T pair = operation(values[0], values[1]);
+    T partial[] = {pair, pair, pair, pair, pair};
+    const int pairs = count / 2;
+    for (int i = 1; i < pairs; ++i) {
+      T sum = operation(values[2 * i], values[2 * i + 1]);
       int level = 0;
       for (; (i >> level & 1) != 0; ++level) sum = operation(partial[level], sum);
       partial[level] = sum;
     }
-    int level = std::countr_zero(static_cast<unsigned>(count));
-    T sum = partial[level];
-    while (count >> ++level != 0)
-      if ((count >> level & 1) != 0) sum = operation(partial[level], sum);
+    int level = std::countr_zero(static_cast<unsigned>(pairs));
+    T sum = count % 2 != 0 ? operation(partial[level], values[count - 1]) : partial[level];
+    while (pairs >> ++level != 0)
+      if ((pairs >> level & 1) != 0) sum = operation(partial[level], sum);
     return sum;
   }
 
