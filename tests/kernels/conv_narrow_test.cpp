@@ -1,7 +1,7 @@
 // The convolutions of bfloat16 and float16 against their definition in double precision, with every tile of
 // mma.sync and of wgmma: drawn shapes, with tails of 1, strides, padding and misalignment. The forward
 // convolutions and the data gradients in tf32 and tf32x3 by wgmma. conv_tiles_test.cpp has the choice of the
-// tiles.
+// tiles. Above 400 lines because all of these share their drawn shapes and the comparison.
 // Above 400 lines because all tiles, rows and types share one check against the reference.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// wgmma: values of all types of operands and sums, by the figures of the PTX ISA ("Register Fragments and Shared
-// Memory Matrix Layouts").
+// wgmma: values of all types of operands and sums, by the figures of the PTX ISA ("Register Fragments and
+// Shared Memory Matrix Layouts").
 #include <bit>
 
 #include "device_program.h"
@@ -33,8 +33,8 @@ float half_value(uint32_t half) {
   return half & 0x8000 ? -value : value;
 }
 
-// A of 64 rows and B of 16 columns, K-major without swizzle: 8 rows of 16 bytes are a matrix of 128 bytes, two
-// of which are the 32 bytes of a row. A begins at the pool, B 2048 bytes behind it.
+// A of 64 rows and B of 16 columns, K-major without swizzle: 8 rows of 16 bytes are a matrix of 128 bytes,
+// two of which are the 32 bytes of a row. A begins at the pool, B 2048 bytes behind it.
 std::vector<uint32_t> operands_of(const Product& product) {
   std::vector<uint32_t> words(640);
   const int width = 256 / product.k, unit = 128 / width;  // bits; elements of 16 bytes

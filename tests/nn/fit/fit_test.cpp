@@ -1,4 +1,5 @@
 // fit(): a resumed training equals an uninterrupted one; a diverged training reports the first bad tensor.
+// Above 400 lines because all tests watch the same short trainings.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/core/text.h>

@@ -24,22 +24,23 @@ void add_size(const Command& command, const std::string& option, const std::stri
 std::vector<Option> add_common(const Command& command, ProfileArguments& to) {
   command.add("--gpu", "NAME", "GPU of the forecast, and whose tiles are chosen [h100]",
               [&](const std::string& s) { to.gpu = s; });
-  return {
-      add_integer(
-          command, "--blocks", "N",
-          "Run and observe at most N blocks of each launch, and scale the counts; 0: all [0; train: 4]",
-          to.blocks, 0, kMostElements),
-      command.add_flag("--lines", to.lines, "Show the worst source lines, with what to do about them"),
-      command.add(
-          "--draw", "FILE:LINE",
-          "Draw the lanes of the worst requests of a line of --lines: the banks or sectors they access",
-          [&](const std::string& s) { to.draw = read_line("--draw", s); }),
-      add_path(command, "--draw-svg", "FILE.svg", "Also write this drawing as a picture", to.draw_svg),
-      command.add_flag("--warm", to.warm, "Assume that data that fits in the L2 cache is there already"),
-      add_path(command, "--compiled", "FILE.json",
-               "Registers by kernel, as tools/sass-report --write-budget of Rondo's source folder writes them", to.compiled),
-      add_path(command, "--json", "FILE.json", "Also write all counts", to.json),
-      add_path(command, "--svg", "FILE.svg", "Also draw the roofline", to.svg)};
+  return {add_integer(
+              command, "--blocks", "N",
+              "Run and observe at most N blocks of each launch, and scale the counts; 0: all [0; train: 4]",
+              to.blocks, 0, kMostElements),
+          command.add_flag("--lines", to.lines, "Show the worst source lines, with what to do about them"),
+          command.add(
+              "--draw", "FILE:LINE",
+              "Draw the lanes of the worst requests of a line of --lines: the banks or sectors they access",
+              [&](const std::string& s) { to.draw = read_line("--draw", s); }),
+          add_path(command, "--draw-svg", "FILE.svg", "Also write this drawing as a picture", to.draw_svg),
+          command.add_flag("--warm", to.warm, "Assume that data that fits in the L2 cache is there already"),
+          add_path(
+              command, "--compiled", "FILE.json",
+              "Registers by kernel, as tools/sass-report --write-budget of Rondo's source folder writes them",
+              to.compiled),
+          add_path(command, "--json", "FILE.json", "Also write all counts", to.json),
+          add_path(command, "--svg", "FILE.svg", "Also draw the roofline", to.svg)};
 }
 
 void add_math(const Command& command, ProfileArguments& to) {

@@ -1,5 +1,6 @@
-// Program: the commands of the program. Each has options (Command, Option) and does its work with their values.
-// Only command.cpp includes CLI11, because its header takes longer to compile than all files that add options.
+// Program: the commands of the program. Each has options (Command, Option) and does its work with their
+// values. Only command.cpp includes CLI11, because its header takes longer to compile than all files that add
+// options.
 #pragma once
 
 #include <rondo/tools/rondo/support/terminal.h>
@@ -108,8 +109,8 @@ class Program {
 
   // Adds a command to `parent`. `add_options(command, arguments)` adds its options, which are read into
   // `arguments`; `run(arguments, context)` is what the command does. It returns nothing, or a signal as
-  // ParsedCommand::run. With a member `timeout`, in seconds, the arguments are those of a command that several
-  // processes run together.
+  // ParsedCommand::run. With a member `timeout`, in seconds, the arguments are those of a command that
+  // several processes run together.
   template <class Arguments, class AddOptions, class Run>
   Command add(const Command& parent, const std::string& name, const std::string& help,
               const AddOptions& add_options, const Run& run);

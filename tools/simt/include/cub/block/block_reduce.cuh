@@ -70,8 +70,8 @@ class BlockReduce {
   }
 
  private:
-  // Reads each value once, and by its members, as the operation does. partial[l] has the result of 2^l adjacent
-  // pairs.
+  // Reads each value once, and by its members, as the operation does. partial[l] has the result of 2^l
+  // adjacent pairs.
   template <class Operation>
   static T of_warp(const T* values, int count, Operation& operation) {
     if (count == 1) return values[0];

@@ -1,6 +1,6 @@
 // cub::WarpReduce: reduces one value per lane of a warp, or of an aligned power-of-two part of it, to one
-// value. The result is valid in the first lane of the part only. Lanes after one that has exited are left out;
-// CUB does not define that case.
+// value. The result is valid in the first lane of the part only. Lanes after one that has exited are left
+// out; CUB does not define that case.
 #pragma once
 
 #include <cuda_runtime.h>
