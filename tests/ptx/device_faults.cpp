@@ -104,6 +104,25 @@ TEST(PtxDeviceFaults, MBarriers) {
                  kLaunchFailure, "where no mbarrier is", 1, kOneMBarrier + kPool, 64}});
 }
 
+// Waits that end at once, sleep, and a number of polls before a thread gives up.
+TEST(PtxDeviceFaults, AThreadThatPollsForAWhileIsNoDeadlock) {
+  const std::string start = "mov.u32 %r1, barrier; mbarrier.init.shared::cta.b64 [%r1], 1; mov.u32 %r2, 0;\n";
+  std::string waits, sleeps;
+  for (int n = 0; n < 20; ++n) {
+    waits += "mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 1;\n";
+    sleeps += "nanosleep.u32 100;\n";
+  }
+  const std::string polls =
+      "POLL: mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r1], 0; add.u32 %r2, %r2, 1;\n"
+      "setp.lt.u32 %p2, %r2, 100; @%p2 bra POLL;\n";
+  for (const std::string& body : {waits, sleeps, polls}) {
+    Program program(kernel(start + body, kOneMBarrier));
+    std::vector<uint32_t> out(1);
+    const ptx::Fault fault = program.run(out);
+    EXPECT_EQ(fault.error, 0) << fault.text << body;
+  }
+}
+
 TEST(PtxDeviceFaults, CopiesInFlightAtExit) {
   const std::string start =
       "mov.u32 %r1, barrier; mbarrier.init.shared::cta.b64 [%r1], 1; mov.u32 %r2, pool;\n"

@@ -47,6 +47,7 @@ void combine_votes(Warp& warp, const Instruction& instruction, uint32_t lanes, N
   warp.reductions.push_back({lanes, &instruction});
 }
 
+void let_others_run(Warp& warp, const Instruction&, uint32_t lanes) { warp.yielded |= lanes; }
 void nothing(Warp&, const Instruction&, uint32_t) {}
 
 }  // namespace
@@ -129,9 +130,8 @@ bool decode_trap(Decoder&, Draft& draft) {
 }
 
 bool decode_nanosleep(Decoder&, Draft& draft) {
-  draft.instruction.run = nothing;
+  draft.instruction.run = let_others_run;
   draft.instruction.flow = Flow::poll;
-  draft.instruction.option = true;  // lets others run in any case
   return true;
 }
 

@@ -218,7 +218,7 @@ Pause execute(Warp& warp, const Code& code, int64_t slice, int64_t* executed) {
         ++warp.pc;
         const uint32_t before = warp.yielded;
         if (lanes != 0) instruction.run(warp, instruction, lanes);
-        if (!instruction.option && warp.yielded == before) break;
+        if (warp.yielded == before) break;
         save_places(warp);
         warp.yielded |= warp.active;
         must_choose = true;

@@ -1,6 +1,7 @@
 // mma.sync (PTX ISA 9.7.14.5): D = A B + C of a warp. The elements of a lane are those of the figures
 // "fragment layout" of each shape. Operands: d, a, b, c. immediate: the type of A, variant: that of B,
-// immediate2: k, elements: rows of A, option: the sums are f16; option2: .satfinite
+// immediate2: k, elements: rows of A, option: the sums are f16; option2: .satfinite. mma.sp has the metadata as
+// the last operand, and bytes is 1 + the selector.
 #include <algorithm>
 #include <cstring>
 
@@ -9,31 +10,12 @@
 #include "float_bits.h"
 #include "instruction_table.h"
 #include "lexer.h"
+#include "mma_sparse.h"
 #include "tensor_elements.h"
 #include "tensor_sums.h"
 
 namespace ptx {
 namespace {
-
-constexpr int kMostRows = 16, kColumns = 8, kMostK = 256;
-
-// Registers of a fragment in turn, with `per` elements in each.
-struct Layout {
-  int rows, k, per;
-  constexpr int a_registers() const { return rows * k / kWarpSize / per; }
-  constexpr int b_registers() const { return kColumns * k / kWarpSize / per; }
-  int sums() const { return rows * kColumns / kWarpSize; }  // of a lane
-  // Row of register r of A, and column of its first element: with 16 rows registers alternate between the
-  // upper and the lower eight, then go on by 4 `per` columns.
-  int a_row(int lane, int r) const { return lane / 4 + (rows == 16 ? (r & 1) * 8 : 0); }
-  int a_column(int lane, int r) const { return (rows == 16 ? r >> 1 : r) * 4 * per + lane % 4 * per; }
-  int b_row(int lane, int r) const { return r * 4 * per + lane % 4 * per; }
-  int b_column(int lane) const { return lane / 4; }
-};
-
-// Sum r of a lane.
-int d_row(int lane, int r) { return lane / 4 + (r >> 1) * 8; }
-int d_column(int lane, int r) { return lane % 4 * 2 + (r & 1); }
 
 template <class Element, class Read>
 void gather(const Layout& layout, Element (*a)[kMostK], Element (*b)[kColumns], Read read) {
@@ -98,13 +80,18 @@ enum class Product { floats, integers, bits_and, bits_xor };
 template <Product kProduct>
 void mma(Warp& warp, const Instruction& instruction, uint32_t) {
   const Type of_a = static_cast<Type>(instruction.immediate), of_b = static_cast<Type>(instruction.variant);
-  const Layout layout{instruction.elements, static_cast<int>(instruction.immediate2), elements_in_word(of_a)};
+  const int k = static_cast<int>(instruction.immediate2);
+  const bool sparse = instruction.bytes != 0;
+  const Layout layout{instruction.elements, k, elements_in_word(of_a), sparse ? k / 2 : k};
   const int first = layout.sums() / (instruction.option ? 2 : 1);
   float a[kMostRows][kMostK], b[kMostK][kColumns];
   gather(layout, a, b, [&](int lane, int r, bool is_a, float* elements) {
     unpack(is_a ? of_a : of_b, values<uint32_t>(warp, instruction, first + r)[lane], elements);
   });
   const int of_c = first + layout.a_registers() + layout.b_registers();
+  if (sparse)
+    spread_rows(layout, sparsity_of(of_a), values<uint32_t>(warp, instruction, of_c + first),
+                instruction.bytes - 1, a);
   double d[kMostRows][kColumns] = {};
   if (kProduct == Product::floats && warp.block->launch->launch.tensor_sums == TensorSums::aligned) {
     for (int lane = 0; lane < kWarpSize; ++lane)
@@ -224,8 +211,12 @@ bool is_integer(Type type) {
 }
 bool is_byte_float(Type type) { return type == Type::e4m3 || type == Type::e5m2; }
 
-Handler handler_of(const Draft& draft, Type d, Type a, Type b) {
-  const int rows = draft.instruction.elements, k = static_cast<int>(draft.instruction.immediate2);
+// stored_k: the k of the registers of A. Sparse products have the shapes of the dense ones with these registers,
+// and 16 rows.
+Handler handler_of(const Draft& draft, Type d, Type a, Type b, int stored_k) {
+  const int rows = draft.instruction.elements, k = stored_k;
+  const bool sparse = k != draft.instruction.immediate2;
+  if (sparse && (rows != 16 || sparsity_of(a).chunk == 0)) return nullptr;
   if (a == Type::f64)
     return rows == 8 ? (k == 4 ? mma_double : nullptr) : is_one_of(k, {4, 8, 16}) ? mma_double : nullptr;
   if (elements_in_word(a) == 0 || elements_in_word(a) != elements_in_word(b)) return nullptr;
@@ -238,7 +229,8 @@ Handler handler_of(const Draft& draft, Type d, Type a, Type b) {
   const bool floats =
       is_byte_float(a) ? is_byte_float(b) : a == b && (a == Type::f16 || a == Type::bf16 || a == Type::tf32);
   const bool sums = d == Type::f32 || (d == Type::f16 && (a == Type::f16 || is_byte_float(a)));
-  return floats && sums && has_float_shape(a, rows, k) ? float_handler(a, k) : nullptr;
+  if (!floats || !sums || !has_float_shape(a, rows, k)) return nullptr;
+  return sparse ? mma<Product::floats> : float_handler(a, k);
 }
 
 bool add_fragments(Decoder& decoder, Draft& draft, size_t expected, int bytes) {
@@ -249,18 +241,33 @@ bool add_fragments(Decoder& decoder, Draft& draft, size_t expected, int bytes) {
   return draft.operands.size() == expected;
 }
 
+// The metadata and the selector of mma.sp.
+bool add_metadata(Decoder& decoder, Draft& draft, const Layout& layout, Type type) {
+  uint64_t selector = 0;
+  const int lanes = lanes_with_metadata(layout, sparsity_of(type));
+  if (!parse_number(draft.arguments.at(5), 4, &selector) || selector >= 4u / static_cast<unsigned>(lanes))
+    return false;
+  draft.instruction.bytes = static_cast<uint8_t>(1 + selector);
+  draft.add(decoder.source(draft.arguments.at(4), 4));
+  return true;
+}
+
 }  // namespace
 
-// mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype, and .xor.popc or .and.popc behind it
+// mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype, and .xor.popc or .and.popc behind it; mma.sp.sync and
+// mma.sp::ordered_metadata.sync, whose indices ascend. ptxas takes .satfinite before and behind the types.
 bool decode_mma(Decoder& decoder, Draft& draft) {
   Instruction& instruction = draft.instruction;
   converge_all(draft);
   if (draft.has("m8n8k4") && draft.type() != Type::f64) return decode_mma_quads(decoder, draft);
   if (!draft.has("row") || !draft.has("col") || draft.parts.size() < 9) return false;
-  const size_t count = draft.parts.size() - (draft.has("popc") ? 2 : 0);
-  std::string_view shape = draft.parts[3];
-  const Type d = type_named(draft.parts[count - 4]), a = type_named(draft.parts[count - 3]);
-  const Type b = type_named(draft.parts[count - 2]), c = type_named(draft.parts[count - 1]);
+  std::vector<Type> types;
+  for (const std::string_view part : draft.parts)
+    if (const Type type = type_named(part); type != Type::none) types.push_back(type);
+  if (types.size() != 4) return false;
+  const bool sparse = draft.parts[1].starts_with("sp");
+  std::string_view shape = draft.parts[sparse ? 4 : 3];
+  const Type d = types[0], a = types[1], b = types[2], c = types[3];
   const bool of_16 = shape.starts_with("m16n8k");
   if (c != d || !(of_16 || shape.starts_with("m8n8k"))) return false;
   shape.remove_prefix(of_16 ? 6 : 5);
@@ -272,14 +279,15 @@ bool decode_mma(Decoder& decoder, Draft& draft) {
   instruction.variant = static_cast<uint8_t>(b);
   instruction.option = d == Type::f16;
   instruction.option2 = draft.has("satfinite");
-  instruction.run = handler_of(draft, d, a, b);
+  instruction.run = handler_of(draft, d, a, b, sparse ? k / 2 : k);
   if (!instruction.run) return false;
   const bool doubles = a == Type::f64;
-  const Layout layout{instruction.elements, k, doubles ? 1 : elements_in_word(a)};
+  const Layout layout{instruction.elements, k, doubles ? 1 : elements_in_word(a), sparse ? k / 2 : k};
   const int sums = 2 * layout.sums() / (instruction.option ? 2 : 1);
   return add_fragments(decoder, draft,
                        static_cast<size_t>(sums + layout.a_registers() + layout.b_registers()),
-                       doubles ? 8 : 4);
+                       doubles ? 8 : 4) &&
+         (!sparse || add_metadata(decoder, draft, layout, a));
 }
 
 }  // namespace ptx

@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kSlice = 200'000;  // instructions of a warp in a turn
 constexpr int64_t kLeastDrawnSlice = 50, kMostDrawnSlice = 5000;
 constexpr int64_t kPolling = 24;            // a warp that executed more did more than polling
-constexpr int kIdleRounds = 8;              // without any progress, before it is a deadlock
+constexpr int kIdleRounds = 1000;           // without any progress, before it is a deadlock
 constexpr int64_t kSpinning = 500'000'000;  // instructions without progress, before it is one
 
 // Workers of all launches, because kernels may wait for each other; and those whose clusters make no
