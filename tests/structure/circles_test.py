@@ -15,7 +15,7 @@ ROOT = pathlib.Path(sys.argv[1])
 ENDINGS = (".h", ".cuh", ".cpp", ".cu", ".inc")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
-ROOTS = ("nn", "collectives", "tools/rondo", "tools/simt", "bench",
+ROOTS = ("nn", "collectives", "tools/rondo", "tools/simt", "tools/simt/src", "tools/ptx/src", "bench",
          *sorted(f"kernels/{folder.name}" for folder in (ROOT / "kernels").iterdir() if folder.is_dir()))
 
 KNOWN = {

@@ -2,7 +2,7 @@
 
 std::locale::global() and setlocale() can group digits and replace the decimal point in what streams,
 std::to_string() and printf() write and strtod() reads. Text is made by concat() and kernels/core/text.h and
-read by nn/io/parse.h instead; the executor has tools/simt/src/host/text.h.
+read by nn/io/parse.h instead; the executor has tools/simt/src/base/text.h.
 
 locale_test.py ROOT: ROOT is the folder of the sources.
 """
@@ -15,7 +15,7 @@ ROOT = pathlib.Path(sys.argv[1])
 FOLDERS = ("kernels", "collectives", "nn", "bench", "tools")
 ENDINGS = (".cpp", ".h", ".cu", ".cuh", ".inc")
 EXECUTOR = "tools/simt/"
-HELPERS = ("kernels/core/text.h", "tools/simt/src/host/text.h")
+HELPERS = ("kernels/core/text.h", "tools/simt/src/base/text.h")
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 FOLLOWS_A_LOCALE = re.compile(

@@ -13,9 +13,9 @@
 #include <new>
 #include <utility>
 
-#include "../observe/observer.h"
+#include "../base/observer.h"
+#include "../base/sanitizers.h"
 #include "report.h"
-#include "sanitizers.h"
 
 namespace simt {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "../observe/observer.h"
+#include "../base/observer.h"
 #include "async_state.h"
 #include "cluster.h"
 #include "fiber.h"

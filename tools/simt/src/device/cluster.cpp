@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "../observe/observer.h"
+#include "../base/observer.h"
 #include "block.h"
 
 namespace simt {

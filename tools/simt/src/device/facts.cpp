@@ -1,5 +1,5 @@
 // What the host half asks about kernels that are C++: nothing is known of their code.
-#include "../host/device_half.h"
+#include "../base/device_half.h"
 
 namespace simt {
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <new>
 
-#include "sanitizers.h"
+#include "../base/sanitizers.h"
 
 namespace simt {
 

@@ -8,8 +8,8 @@
 #include <source_location>
 #include <vector>
 
+#include "../base/sanitizers.h"
 #include "context.h"
-#include "sanitizers.h"
 
 namespace simt {
 

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <string>
 
-#include "../host/text.h"
-#include "../observe/observer.h"
+#include "../base/observer.h"
+#include "../base/sanitizers.h"
+#include "../base/text.h"
 #include "block.h"
-#include "sanitizers.h"
 
 namespace simt {
 namespace {

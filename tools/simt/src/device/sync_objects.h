@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "sanitizers.h"
+#include "../base/sanitizers.h"
 
 namespace simt {
 

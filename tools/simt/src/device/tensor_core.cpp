@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "../base/sanitizers.h"
 #include "block.h"
-#include "sanitizers.h"
 #include "tensor_products.h"
 
 namespace simt {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string>
 
-#include "../host/device_half.h"
-#include "../host/text.h"
+#include "../base/device_half.h"
+#include "../base/text.h"
 #include "block.h"
 
 namespace simt {

@@ -11,9 +11,9 @@
 #include <limits>
 #include <string>
 
-#include "../observe/observer.h"
+#include "../base/observer.h"
+#include "../base/sanitizers.h"
 #include "block.h"
-#include "sanitizers.h"
 #include "tensor_products.h"
 #include "warpgroup.h"
 

@@ -4,9 +4,9 @@
 #include <initializer_list>
 #include <utility>
 
+#include "../base/text.h"
 #include "broken_link.h"
 #include "runtime.h"
-#include "text.h"
 
 using namespace simt;
 

@@ -1,5 +1,5 @@
 // Devices: selection, properties, synchronisation, reset, peers.
-#include "device_half.h"
+#include "../base/device_half.h"
 #include "properties.h"
 #include "runtime.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "device_half.h"
+#include "../base/device_half.h"
 #include "runtime.h"
 
 using namespace simt;

@@ -3,9 +3,9 @@
 #include <climits>
 #include <cstring>
 
-#include "../observe/observer.h"
+#include "../base/device_half.h"
+#include "../base/observer.h"
 #include "broken_link.h"
-#include "device_half.h"
 #include "gpu_limits.h"
 #include "kernel_name.h"
 #include "pieces.h"

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "text.h"
+#include "../base/text.h"
 
 namespace simt {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <mutex>
 
-#include "../device/sanitizers.h"
-#include "../observe/observer.h"
-#include "text.h"
+#include "../base/observer.h"
+#include "../base/sanitizers.h"
+#include "../base/text.h"
 
 namespace simt {
 namespace {

@@ -1,6 +1,6 @@
 #include "properties.h"
 
-#include "device_half.h"
+#include "../base/device_half.h"
 #include "gpu_limits.h"
 
 #include <climits>

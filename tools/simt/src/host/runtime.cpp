@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "../observe/check.h"
+#include "../base/observer.h"
+#include "../base/text.h"
 #include "kernel_name.h"
-#include "text.h"
 
 namespace simt {
 namespace {

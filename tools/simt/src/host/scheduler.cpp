@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "../observe/observer.h"
+#include "../base/observer.h"
+#include "../base/text.h"
 #include "pieces.h"
-#include "text.h"
 
 namespace simt {
 namespace {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <thread>
 
-#include "../observe/observer.h"
-#include "device_half.h"
+#include "../base/device_half.h"
+#include "../base/observer.h"
 #include "runtime.h"
 
 namespace simt {

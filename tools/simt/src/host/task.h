@@ -13,8 +13,8 @@
 #include <optional>
 #include <vector>
 
+#include "../base/transfer.h"
 #include "order.h"
-#include "transfer.h"
 
 namespace simt {
 

@@ -1,6 +1,5 @@
 // Starting and ending a check.
-#include "check.h"
-
+#include <simt/check.h>
 #include <unistd.h>
 
 #include <cstdio>

@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
+#include "../base/text.h"
 #include "../device/report.h"
-#include "../host/text.h"
 #include "source_lines.h"
 
 namespace simt {

@@ -16,10 +16,10 @@
 #include <cstring>
 #include <string>
 
+#include "../base/observer.h"
 #include "../device/block.h"
 #include "../host/runtime.h"
 #include "findings.h"
-#include "observer.h"
 #include "source_lines.h"
 
 namespace simt {

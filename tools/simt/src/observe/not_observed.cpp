@@ -1,8 +1,7 @@
 // The functions of simt/observe.h and simt/check.h in a build that does not observe kernels.
 #include <simt/check.h>
 
-#include "check.h"
-#include "observer.h"
+#include "../base/observer.h"
 
 namespace simt {
 

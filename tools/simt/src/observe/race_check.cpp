@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "../base/text.h"
 #include "../device/report.h"
-#include "../host/text.h"
 #include "source_lines.h"
 
 namespace simt {

@@ -9,10 +9,10 @@
 #include <map>
 #include <mutex>
 
+#include "../base/observer.h"
 #include "fence_order.h"
 #include "findings.h"
 #include "global_shadow.h"
-#include "observer.h"
 #include "shared_shadow.h"
 #include "thread_order.h"
 

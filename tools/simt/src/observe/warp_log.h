@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "observer.h"
+#include "../base/observer.h"
 
 namespace simt {
 

@@ -1,7 +1,8 @@
 // Observer: what the executor tells about the running blocks in a build that observes kernels.
 //
-// One observer at a time is active in the process: it counts (profile.cpp) or checks (race_check.cpp). All
-// calls come from the thread that runs the block; different blocks run on different threads at once.
+// One observer at a time is active in the process: it counts (observe/profile.cpp) or detects races
+// (observe/race_check.cpp). All calls come from the thread that runs the block; different blocks run on
+// different threads at once.
 #pragma once
 
 #include <simt/kernel.h>
@@ -10,10 +11,12 @@
 #include <atomic>
 #include <cstdint>
 
-#include "../host/order.h"
-#include "../host/transfer.h"
+#include "transfer.h"
 
 namespace simt {
+
+struct IssuedOperation;
+struct Runtime;
 
 #ifdef SIMT_OBSERVE
 inline constexpr bool kObserve = true;
@@ -143,5 +146,7 @@ class RunningOperation {
 
 // Called by a worker before each block: the memory map may have changed.
 void refresh_global_memory();
+// Starts the race detector (SIMT_CHECK=1). Called once, before the first CUDA call of the program continues.
+void check_whole_program(Runtime& runtime);
 
 }  // namespace simt
