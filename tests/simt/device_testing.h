@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-// First in a test whose program is wrong on purpose, or checks for itself: the check would say so.
+// First in a test whose program is wrong on purpose, or starts the race detector itself.
 #define NOT_UNDER_CHECK() \
   if (simt::settings().check) GTEST_SKIP() << "not with SIMT_CHECK=1"
 

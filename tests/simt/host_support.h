@@ -22,7 +22,7 @@
     EXPECT_EQ(cudaGetLastError(), (error)); \
   } while (false)
 
-// First in a test whose program is wrong on purpose, or checks for itself: the check would say so.
+// First in a test whose program is wrong on purpose, or starts the race detector itself.
 #define NOT_UNDER_CHECK() \
   if (simt::settings().check) GTEST_SKIP() << "not with SIMT_CHECK=1"
 

@@ -1,4 +1,4 @@
-// The check of threads, blocks, streams, graphs and devices.
+// The race detector: threads, blocks, streams, graphs and devices.
 // Above 400 lines because each wrong program stands beside the right one that it differs from.
 #include <gtest/gtest-spi.h>
 #include <simt/unwritten.h>
@@ -449,7 +449,7 @@ TEST_F(Global, NeighboursOfAnySizeAreApart) {
 
 TEST_F(Global, UnwrittenGlobalMemory) {
   int* const fresh = allocate<int>(64);
-  expect_silent([&] { launch(1, 64, 0, nullptr, look, fresh); });  // older than the check
+  expect_silent([&] { launch(1, 64, 0, nullptr, look, fresh); });  // older than the race detector
   CUDA_OK(cudaFree(fresh));
   const auto on_fresh = [&](auto work) {
     return [work] {

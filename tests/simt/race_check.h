@@ -1,6 +1,6 @@
-// The fixture of the tests of the check. A test's file has kernels that are wrong on purpose, each with a
-// correct version beside it: the check must find exactly the planted mistake, at its lines, and nothing in
-// the correct version. A line is named by the comment at its end.
+// The fixture for tests of the race detector. A test's file has kernels that are wrong on purpose, each with
+// a correct version beside it: the race detector must find exactly the planted mistake, at its lines, and
+// nothing in the correct version. A line is named by the comment at its end.
 #pragma once
 
 #include <simt/check.h>

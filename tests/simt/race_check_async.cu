@@ -1,4 +1,4 @@
-// The check of mbarriers, bulk copies and wgmma.
+// The race detector: mbarriers, bulk copies and wgmma.
 #include <rondo/kernels/core/ptx/bulk_copy.cuh>
 #include <rondo/kernels/core/ptx/cp_async.cuh>
 #include <rondo/kernels/core/ptx/mbarrier.cuh>

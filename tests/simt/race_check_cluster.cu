@@ -1,4 +1,4 @@
-// The check of clusters: their barrier, shared memory of other blocks, arrivals and multicasts.
+// The race detector: the barrier of a cluster, shared memory of other blocks, arrivals and multicasts.
 #include <rondo/kernels/core/ptx/cluster.cuh>
 #include <rondo/kernels/core/ptx/cp_async.cuh>
 #include <rondo/kernels/core/ptx/wgmma.cuh>

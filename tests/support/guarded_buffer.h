@@ -12,15 +12,15 @@
 // same 8 bytes, the up to 7 bytes before that element stay accessible: before the first element if `offset`
 // misaligns it to 8 bytes, and before each row of a matrix that is misaligned to 8 bytes.
 //
-// With the executor's check (SIMT_CHECK=1) the memory stays as it was allocated, which is NaN too. The check
+// With the executor's race detector (SIMT_CHECK=1) the memory stays as it was allocated, which is NaN too. It
 // then reports each read of an element or a guard zone that was not written, even if the value is not used.
 #pragma once
 
 #include <cuda_runtime.h>  // the executor's defines __SIMT__
 #include <gtest/gtest.h>
 
-#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/core/view.h>
+#include <rondo/kernels/runtime/buffer.h>
 
 #include <atomic>
 #include <cstddef>

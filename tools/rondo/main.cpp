@@ -2,7 +2,7 @@
 //   0              success
 //   1              the work failed: memory, a device, a full disk, a diverged training, wrong elements
 //   2              an invalid command line; nothing was done
-//   3              the check of the kernels found a mistake (rondo check)
+//   3              the race detector found a mistake (rondo check)
 //   129, 130, 143  SIGHUP, SIGINT (Ctrl-C) or SIGTERM ended a training, after its step and its checkpoint
 
 #include <rondo/kernels/core/status.h>

@@ -9,7 +9,7 @@
 namespace rondo::program {
 namespace {
 
-// The check starts with the first CUDA call of a process, and checks all of it.
+// The race detector starts with the first CUDA call of a process, and checks all of it.
 [[noreturn]] void run_again(const std::vector<std::string>& command) {
   setenv("SIMT_CHECK", "1", /*overwrite=*/1);
   std::vector<std::string> words = command;

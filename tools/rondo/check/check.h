@@ -1,4 +1,4 @@
-// `rondo check COMMAND...`: runs a command of this program with the check of its kernels (simt/check.h).
+// `rondo check COMMAND...`: runs a command of this program with the race detector (simt/check.h).
 #pragma once
 
 #include <rondo/tools/rondo/support/command.h>

@@ -1,5 +1,5 @@
-// The check of kernels: accesses to memory that nothing orders, reads of memory that nobody wrote, and reads
-// of asynchronous copies before they were waited for.
+// The race detector for kernels: accesses to memory that nothing orders, reads of memory that nobody wrote,
+// and reads of asynchronous copies before they were waited for.
 //
 // It needs a build with RONDO_OBSERVE (the preset observe). SIMT_CHECK=1 checks a whole program: each finding
 // is printed on stderr when it occurs, and the process ends with exit code 3 if there were any. A program can
@@ -23,10 +23,10 @@ namespace simt {
 inline constexpr int kExitCodeOfFindings = 3;
 
 enum class Problem : uint8_t {
-  race,            // two accesses, at least one a write, that nothing orders
-  unwritten_read,  // of memory that nobody wrote since it was allocated or the block began
-  unfinished_copy,  // an access to the destination of a cp.async or a bulk copy, a write to an operand of
-                    // wgmma, or an access to its accumulators, before the wait for it
+  race,                 // two accesses, at least one a write, that nothing orders
+  unwritten_read,       // of memory that nobody wrote since it was allocated or the block began
+  unfinished_copy,      // an access to the destination of a cp.async or a bulk copy, a write to an operand of
+                        // wgmma, or an access to its accumulators, before the wait for it
   missing_proxy_fence,  // a read by wgmma of what a thread wrote, with no fence.proxy.async between the two
   unstarted_block,      // an access to the shared memory of another block of the cluster, which may not have
                         // started

@@ -30,7 +30,7 @@ void* cluster_map(const void* shared, unsigned rank, Place place = Place::curren
 // mbarrier_arrive() (mbarrier.h) at the barrier of block `rank` that corresponds to `barrier`.
 void cluster_arrive_at(void* barrier, unsigned rank, Place place = Place::current());
 // The same, without ordering memory, except for products of the thread's warpgroup that it has waited for.
-// Only the check distinguishes the two.
+// Only the race detector distinguishes the two.
 void cluster_arrive_at_relaxed(void* barrier, unsigned rank, Place place = Place::current());
 
 // bulk_load() and tma_load() (bulk_copy.h) to each block whose rank is a bit of `ranks`: to the

@@ -28,12 +28,12 @@ enum class AccessKind : uint8_t {
   atomic,
   async_copy_load,  // cp.async and, in a profile, bulk copies
   async_copy_store,
-  bulk_copy_load,  // only of the check (simt/check.h)
+  bulk_copy_load,  // only of the race detector (simt/check.h)
   bulk_copy_store,
   product_load,   // of an operand of wgmma
   product_update  // of accumulators of wgmma
 };
-enum class AccessSpace : uint8_t { global, shared, registers };  // registers: only of the check
+enum class AccessSpace : uint8_t { global, shared, registers };  // registers: only of the race detector
 
 // A place in the source.
 struct SourceLine {
@@ -80,8 +80,8 @@ struct KernelProfile {
   uint64_t tf32_multiply_adds = 0;
   uint64_t narrow_multiply_adds = 0;
   uint64_t tensor_products = 0;
-  uint64_t barriers = 0;            // of blocks
-  uint64_t warp_operations = 0;     // shuffles, votes, __syncwarp: of warps
+  uint64_t barriers = 0;         // of blocks
+  uint64_t warp_operations = 0;  // shuffles, votes, __syncwarp: of warps
   // Accesses, multiply-adds and tensor products of warps, as instructions; and the instructions that warps
   // were ahead of the slowest warp of their block when they reached a barrier or the end.
   uint64_t instructions = 0;

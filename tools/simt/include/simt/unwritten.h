@@ -1,7 +1,7 @@
 // Reads of unwritten memory that are intended.
 //
 // A kernel may compute more than it stores: whole register tiles, past the last row, from memory that it has
-// not written. The check (simt/check.h) reports such reads, unless the kernel says that it means them.
+// not written. The race detector (simt/check.h) reports such reads, except where the kernel allows them.
 #pragma once
 
 #include <cstddef>

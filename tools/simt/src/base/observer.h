@@ -74,7 +74,7 @@ class Observer {
   // Whether it reports accesses that nothing orders. The executor then leaves these to it.
   virtual bool checks_order() const { return false; }
 
-  // What only the check needs.
+  // What only the race detector needs.
   // Whether an address is in the shared memory of the cluster, and accesses to it there are wanted.
   virtual bool has_shared_memory(uintptr_t /*address*/) const { return false; }
   virtual void warp_synchronizes(unsigned /*warp*/, unsigned /*lanes*/) {}  // __syncwarp
@@ -119,7 +119,7 @@ inline thread_local constinit Observer* observer = nullptr;
 inline thread_local constinit uintptr_t stack_begin = 0;
 inline thread_local constinit size_t stack_bytes = 0;
 inline thread_local constinit bool local_accesses_are_observed = false;
-// The operation that this OS thread runs, if a check is on.
+// The operation that this OS thread runs, if the race detector is on.
 inline thread_local constinit const IssuedOperation* running_operation = nullptr;
 
 inline bool order_is_checked() { return kObserve && observer && observer->checks_order(); }

@@ -1,4 +1,4 @@
-// Transfer: the memory that a copy or a fill accesses, for the check of unordered accesses.
+// Transfer: the memory that a copy or a fill accesses, for the race detector.
 #pragma once
 
 #include <cstddef>

@@ -32,7 +32,7 @@ bool same_place(const Place& a, const Place& b) {
 Observer* observer_of(const Kernel& kernel, uint64_t number, const PlaceInCluster& place, bool& wanted) {
   wanted = true;
   if (!kObserve) return nullptr;
-  refresh_global_memory();  // first, because it starts the runtime, which may start a check
+  refresh_global_memory();  // first, because it starts the runtime, which may start the race detector
   Observer*& observer = place.cluster->observer;
   if (place.rank == 0) observer = active_observer;
   if (!observer) return nullptr;

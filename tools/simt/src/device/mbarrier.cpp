@@ -66,7 +66,7 @@ void check_tx(const char* instruction, const void* barrier, const Place& place, 
 
 #define SIMT_PLACE __builtin_extract_return_addr(__builtin_return_address(0))
 
-// The check sees an mbarrier as a word that its initialization writes and that all else updates.
+// The race detector sees an mbarrier as a word that its initialization writes and that all else updates.
 void observe_word(const void* instruction, const void* barrier, AccessKind kind) {
   detail::tell_observer([&](Observer& observer) {
     observer.mbarrier_access(thread_rank,

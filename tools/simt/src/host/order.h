@@ -1,7 +1,7 @@
 // OperationOrder: which operations (kernels, copies, fills, host functions) happen before which, by what the
 // program itself orders: streams, events, graphs, and what the host has waited for. The waits that only the
 // executor adds (hardware queues, loading a kernel, full queues) do not count, because they would hide a
-// missing event. Used by the check (observe/race_check.cpp); otherwise it is off and costs nothing.
+// missing event. Used by the race detector (observe/race_check.cpp); otherwise it is off and costs nothing.
 //
 // It is a vector clock. Each operation gets a place in a chain of operations that are ordered among each
 // other, and a Clock: for every chain, how many of its operations happen before it. Chains are not streams:

@@ -78,7 +78,7 @@ struct Stream {
   bool blocking = true;    // synchronises with the legacy stream
   bool destroyed = false;  // the handle is gone, but work may be pending
   unsigned number = 0;     // in the order of creation; 0: legacy
-  Clock after;             // what its next operation comes after, for a check
+  Clock after;             // what its next operation comes after, for the race detector
   size_t queue = 0;        // index of its hardware queue on the device
   std::shared_ptr<Backlog> backlog = std::make_shared<Backlog>();
   std::vector<TaskPtr> tail;  // the tasks that the next operation waits for
@@ -91,7 +91,7 @@ struct Event {
   int device = 0;
   unsigned flags = 0;
   TaskPtr task;                      // null: never recorded
-  Clock after;                       // of the recorded work, for a check
+  Clock after;                       // of the recorded work, for the race detector
   std::shared_ptr<Capture> capture;  // set: last recorded in a capture
   std::vector<int> captured_tail;
 };
@@ -102,7 +102,7 @@ struct Device {
   std::atomic<bool> had_context{false};  // has or had one before a reset
   std::shared_ptr<Stream> legacy = std::make_shared<Stream>();
   std::unordered_set<std::shared_ptr<Stream>> streams;  // includes destroyed ones with pending work
-  Clock after_destroyed_blocking;                       // of destroyed streams, for a check
+  Clock after_destroyed_blocking;                       // of destroyed streams, for the race detector
   Clock after_others;                                   // of other destroyed streams, and of `strays`
   std::vector<TaskPtr> strays;  // ends of graphs with work here that were launched on other devices' streams
   std::unordered_map<const void*, size_t> shared_opt_in;  // by kernel
@@ -213,7 +213,8 @@ struct Runtime {
   // The tasks that the next operation of a stream waits for, and the pending tasks of a device.
   std::vector<TaskPtr> predecessors(const Stream& stream);
   std::vector<TaskPtr> pending(Device& device);
-  // For a check: what the next operation of a stream comes after, and what comes after all work of a device.
+  // For the race detector: what the next operation of a stream comes after, and what comes after all work of
+  // a device.
   Clock before(const Stream& stream);
   Clock after(const Device& device);
   // Puts a task, or a marker that also comes after `event`, into the order of a stream.

@@ -30,7 +30,7 @@ struct Operation {
   uint64_t pieces = 1;         // independent parts, distributed over the workers: the blocks of a kernel
   std::function<Fault(uint64_t piece)> run;
   std::function<void()> leave;  // may be empty; each thread calls it after its last piece
-  // What it accesses, for the check.
+  // What it accesses, for the race detector.
   const Kernel* kernel = nullptr;    // of a launch
   std::optional<Transfer> transfer;  // of a copy or a fill
 };

@@ -1,4 +1,4 @@
-// Starting and ending a check.
+// Starts and stops the race detector.
 #include <simt/check.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@ namespace simt {
 namespace {
 
 std::mutex check_mutex;
-// Not destroyed, because a block may still hold a pointer to a check that was stopped.
+// Not destroyed, because a block may still hold a pointer to one that was stopped.
 RaceCheck* check = nullptr;
 
 void start(Runtime& runtime, bool print) {

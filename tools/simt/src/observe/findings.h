@@ -1,4 +1,4 @@
-// Findings: the list of what a check has found, and the text of each.
+// Findings: the list of what the race detector has found, and the text of each.
 #pragma once
 
 #include <simt/check.h>

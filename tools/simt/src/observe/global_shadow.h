@@ -70,7 +70,7 @@ class GlobalShadow {
     if (Allocation* const known = find_known(address)) return known;
     const auto range = memory_.find(reinterpret_cast<const void*>(address));
     if (!range || address - range->begin >= range->bytes) return nullptr;
-    add(range->begin, range->bytes, range->device, /*defined=*/true);  // older than the check
+    add(range->begin, range->bytes, range->device, /*defined=*/true);  // older than the race detector
     return find_known(address);
   }
 

@@ -1,4 +1,4 @@
-// The check: clocks of threads, and the last accesses of each piece of memory.
+// The race detector: clocks of threads, and the last accesses of each piece of memory.
 // Above 400 lines because each kind of ordering changes the same clocks.
 #include "race_check.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 static_assert(static_cast<int>(AccessKind::product_load) < 8);  // Cell::kind has 3 bits
 
-// A cell has room for half of an address: the distance of the instruction from the check itself, which is in
+// A cell has room for half of an address: the distance of the instruction from this code, which is in
 // the same program. 0: too far away.
 const auto anchor = reinterpret_cast<intptr_t>(&start_check);
 

@@ -1,5 +1,5 @@
-// Shadow memory: what the check remembers of each byte, which is the last plain write, and the reads and
-// atomics since.
+// Shadow memory: what the race detector remembers of each byte, which is the last plain write, and the reads
+// and atomics since.
 //
 // A page describes 4096 bytes in units of equal size. It begins as one unit, and is divided further when an
 // access covers a unit in part. So every access covers whole units, and a large copy costs little.
@@ -27,7 +27,7 @@ struct Cell {
     kMoreReads = 16,  // Page::more_reads has further reads of this unit
   };
 
-  uint32_t operation = 0;  // IssuedOperation::number; 0: none
+  uint32_t operation = 0;          // IssuedOperation::number; 0: none
   uint32_t cluster = 0;            // its first block
   uint32_t barrier = 0, step = 0;  // ThreadOrder::Time
   uint32_t place = 0;
