@@ -173,16 +173,18 @@ bool reduce_elements(Type type, Reduction reduction, char* to, const char* from,
 
 bool decode_atom(Decoder& decoder, Draft& draft) {
   Instruction& instruction = draft.instruction;
+  if (draft.has("async")) return decode_async_store(decoder, draft);
   const Type type = draft.type();
   const bool returns = draft.parts[0] == "atom";
   const size_t at = returns ? 1 : 0;
   Reduction reduction = Reduction::none;
   for (const std::string_view part : draft.parts)
     if (reduction == Reduction::none) reduction = reduction_named(part);
-  if (reduction == Reduction::none || draft.has("async")) return false;
+  if (reduction == Reduction::none) return false;
   instruction.variant = static_cast<uint8_t>(reduction);
   instruction.space = space_of(draft);
   instruction.bytes = static_cast<uint8_t>(order_of(draft));
+  if (type == Type::b128) return decode_wide_atom(decoder, draft, reduction);
   if (!by_numbers(type, reduction, [&]<class Numbers>() { instruction.run = atomic<Numbers>; })) return false;
   decoder.add_address(draft, draft.arguments.at(at));
   const std::vector<std::string_view> sources = elements_of(draft.arguments.at(at + 1));

@@ -15,7 +15,7 @@ const std::unordered_map<std::string_view, Decode> kInstructions = {
     // 9.7.1 Integer arithmetic (others: integer_forms(), bit_forms())
     {"dp4a", decode_dp},
     {"dp2a", decode_dp},
-    // 9.7.3 Floating point (others: float_forms(), half_forms())
+    // 9.7.3 Floating point (others: float_forms(), float_pair_forms(), half_forms())
     {"testp", decode_testp},
     // 9.7.6 and 9.7.7 Comparison and selection
     {"set", decode_set},
@@ -92,8 +92,8 @@ bool select_form(Decoder& decoder, Draft& draft) {
   const std::string name = name_of_form(draft);
   const Type type = draft.type();
   const int bytes = register_bytes(type);
-  for (const std::span<const Form> family :
-       {integer_forms(), carry_forms(), bit_forms(), float_forms(), half_forms(), predicate_forms()}) {
+  for (const std::span<const Form> family : {integer_forms(), carry_forms(), bit_forms(), float_forms(),
+                                             float_pair_forms(), half_forms(), predicate_forms()}) {
     for (const Form& form : family) {
       if (form.name != name || form.operands.size() != draft.arguments.size()) continue;
       const Handler handler = form.handler(type, draft);

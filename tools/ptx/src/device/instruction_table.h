@@ -5,6 +5,7 @@
 
 #include "decoder.h"
 #include "races.h"
+#include "reduction.h"
 
 namespace ptx {
 
@@ -26,6 +27,7 @@ std::span<const Form> integer_forms();
 std::span<const Form> carry_forms();
 std::span<const Form> bit_forms();
 std::span<const Form> float_forms();
+std::span<const Form> float_pair_forms();
 std::span<const Form> half_forms();
 std::span<const Form> predicate_forms();
 
@@ -45,7 +47,12 @@ bool decode_dp(Decoder&, Draft&);  // dp4a, dp2a
 bool decode_testp(Decoder&, Draft&);
 bool decode_load(Decoder&, Draft&);
 bool decode_store(Decoder&, Draft&);
-bool decode_atom(Decoder&, Draft&);  // atom, red
+bool decode_atom(Decoder&, Draft&);         // atom, red
+bool decode_async_store(Decoder&, Draft&);  // st.async, red.async
+// The rest of the decoding of .b128: of loads and stores behind the address, of all of mov and atom.
+bool decode_wide_access(Decoder&, Draft&, bool is_load);
+bool decode_wide_move(Decoder&, Draft&);
+bool decode_wide_atom(Decoder&, Draft&, Reduction);
 bool decode_shfl(Decoder&, Draft&);
 bool decode_vote(Decoder&, Draft&);
 bool decode_redux(Decoder&, Draft&);

@@ -242,6 +242,7 @@ bool decode_access(Decoder& decoder, Draft& draft, bool is_load) {
   instruction.elements = static_cast<uint8_t>(elements);
   const Address address = decoder.add_address(draft, draft.arguments.at(is_load ? 1 : 0));
   if (address.local) instruction.space = Space::local;  // .param of a call
+  if (type == Type::b128) return elements == 1 && decode_wide_access(decoder, draft, is_load);
   for (const std::string_view element : elements_of(draft.arguments.at(is_load ? 0 : 1)))
     draft.add(is_load ? decoder.destination(element) : decoder.source(element, type));
   return instruction.run && draft.operands.size() == static_cast<size_t>(elements) + 1;
@@ -274,6 +275,8 @@ Space space_of(const Draft& draft) {
 }
 
 bool decode_load(Decoder& decoder, Draft& draft) { return decode_access(decoder, draft, true); }
-bool decode_store(Decoder& decoder, Draft& draft) { return decode_access(decoder, draft, false); }
+bool decode_store(Decoder& decoder, Draft& draft) {
+  return draft.has("async") ? decode_async_store(decoder, draft) : decode_access(decoder, draft, false);
+}
 
 }  // namespace ptx

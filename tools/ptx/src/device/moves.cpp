@@ -79,6 +79,7 @@ void read_clock(Warp& warp, const Instruction& instruction, uint32_t lanes) {
 bool decode_mov(Decoder& decoder, Draft& draft) {
   Instruction& instruction = draft.instruction;
   const std::string_view to = draft.arguments.at(0), from = draft.arguments.at(1);
+  if (draft.type() == Type::b128) return decode_wide_move(decoder, draft);
   const int bytes = register_bytes(draft.type());
   const bool packs = from.starts_with('{'), unpacks = to.starts_with('{');
   if (packs || unpacks) {

@@ -136,3 +136,13 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* kernel,
   *clusters = blocks == 0 ? 0 : per_multiprocessor * multiprocessors / static_cast<int>(blocks);
   return asked;
 }
+
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, const void* kernel,
+                                                 const cudaLaunchConfig_t* config) {
+  return api([&](Runtime& runtime) {
+    require(blocks && config, cudaErrorInvalidValue);
+    require(ptx::Program::get().kernel_name(kernel), cudaErrorInvalidDeviceFunction);
+    *blocks = static_cast<int>(most_blocks_per_cluster(runtime, kernel));
+    return cudaSuccess;
+  });
+}

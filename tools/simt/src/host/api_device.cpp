@@ -105,6 +105,7 @@ cudaError_t cudaDeviceReset() {
     device.strays.clear();
     device.legacy->tail.clear();
     device.shared_opt_in.clear();
+    device.large_clusters.clear();
     device.loaded.clear();
     device.queues.fill(nullptr);
     device.context = false;

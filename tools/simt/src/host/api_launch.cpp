@@ -53,16 +53,15 @@ void check_shape(const cudaLaunchConfig_t& config) {
   require(grid.x <= INT_MAX && grid.y <= 65535 && grid.z <= 65535, cudaErrorInvalidConfiguration);
 }
 
-constexpr unsigned kMostBlocksPerCluster = 8;  // on every GPU that has clusters
-
 // Returns the size of the clusters.
-dim3 check_cluster(const dim3& grid, unsigned x, unsigned y, unsigned z) {
+dim3 check_cluster(Runtime& runtime, const void* kernel, const dim3& grid, const dim3& cluster) {
+  const auto [x, y, z] = cluster;
   require(x != 0 && y != 0 && z != 0, cudaErrorInvalidValue);
   const uint64_t blocks = uint64_t{x} * y * z;
   require(blocks == 1 || limits(host_thread().device).major >= 9, cudaErrorNotSupported);
-  require(blocks <= kMostBlocksPerCluster, cudaErrorInvalidClusterSize);
+  require(blocks == 1 || blocks <= most_blocks_per_cluster(runtime, kernel), cudaErrorInvalidClusterSize);
   require(grid.x % x == 0 && grid.y % y == 0 && grid.z % z == 0, cudaErrorInvalidClusterSize);
-  return {x, y, z};
+  return cluster;
 }
 
 struct Attributes {
@@ -71,11 +70,11 @@ struct Attributes {
 };
 
 // Clusters of the size that the kernel's code gives, or that an attribute does.
-Attributes check_attributes(const cudaLaunchConfig_t& config, const KernelFacts& facts) {
+Attributes check_attributes(Runtime& runtime, const void* kernel, const cudaLaunchConfig_t& config,
+                            const KernelFacts& facts) {
   require(config.numAttrs == 0 || config.attrs, cudaErrorInvalidValue);
   Attributes result = {.cluster = {1, 1, 1}};
-  if (facts.cluster.x != 0)
-    result.cluster = check_cluster(config.gridDim, facts.cluster.x, facts.cluster.y, facts.cluster.z);
+  if (facts.cluster.x != 0) result.cluster = check_cluster(runtime, kernel, config.gridDim, facts.cluster);
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const auto& value = config.attrs[i].val;
     switch (config.attrs[i].id) {
@@ -89,8 +88,8 @@ Attributes check_attributes(const cudaLaunchConfig_t& config, const KernelFacts&
         result.cooperative = value.cooperative != 0;
         break;
       case cudaLaunchAttributeClusterDimension:
-        result.cluster =
-            check_cluster(config.gridDim, value.clusterDim.x, value.clusterDim.y, value.clusterDim.z);
+        result.cluster = check_cluster(runtime, kernel, config.gridDim,
+                                       {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z});
         break;
       default:
         throw Failure{cudaErrorNotSupported};
@@ -147,6 +146,17 @@ std::vector<unsigned char> without_addresses(const Memory& memory, const std::ve
 
 }  // namespace
 
+constexpr unsigned kMostBlocksPerCluster = 8;  // on every GPU that has clusters
+// Of kernels with cudaFuncAttributeNonPortableClusterSizeAllowed, on GPUs of data centres.
+constexpr unsigned kMostBlocksByOptIn = 16;
+
+unsigned most_blocks_per_cluster(Runtime& runtime, const void* kernel) {
+  const int device = host_thread().device, major = limits(device).major;
+  const std::lock_guard lock(runtime.mutex);
+  const bool opted_in = runtime.devices[static_cast<size_t>(device)]->large_clusters.count(kernel) != 0;
+  return opted_in && (major == 9 || major == 10) ? kMostBlocksByOptIn : kMostBlocksPerCluster;
+}
+
 cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
   return api([&](Runtime& runtime) {
     require(config, cudaErrorInvalidValue);
@@ -157,7 +167,7 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
     const KernelFacts facts = facts_of(launch.kernel, host_thread().device);
     const dim3 block = config->blockDim;
     require(static_cast<int>(block.x * block.y * block.z) <= facts.threads, cudaErrorInvalidConfiguration);
-    const auto [cluster, cooperative] = check_attributes(*config, facts);
+    const auto [cluster, cooperative] = check_attributes(runtime, launch.kernel, *config, facts);
 
     auto work = std::make_shared<KernelLaunch>();
     work->kernel.grid = config->gridDim;
@@ -208,8 +218,7 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
 
 using namespace simt;
 
-// cudaFuncAttributeNonPortableClusterSizeAllowed, which the executor's headers do not name. Programs set it
-// for clusters of any size.
+// cudaFuncAttributeNonPortableClusterSizeAllowed, which the executor's headers do not name.
 constexpr int kNonPortableClusters = 14;
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
@@ -222,6 +231,11 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
     runtime.load(lock, kernel);
     if (static_cast<int>(attribute) == kNonPortableClusters) {
       require(value == 0 || value == 1, cudaErrorInvalidValue);
+      if (value == 0) {
+        device.large_clusters.erase(kernel);
+      } else {
+        device.large_clusters.insert(kernel);
+      }
       return cudaSuccess;
     }
     switch (attribute) {

@@ -107,6 +107,7 @@ struct Device {
   std::vector<TaskPtr> strays;  // ends of graphs with work here that were launched on other devices' streams
   std::unordered_map<const void*, size_t> shared_opt_in;  // by kernel
   std::unordered_set<const void*> loaded;                 // kernels
+  std::unordered_set<const void*> large_clusters;         // kernels that may have more than 8 blocks in one
   // The last operation of each hardware queue. The legacy stream has its own queue, the last one.
   std::array<TaskPtr, kMostConnections + 1> queues;
 };
@@ -314,5 +315,8 @@ cudaError_t destroy(Handle handle) {
     return cudaSuccess;
   });
 }
+
+// The most blocks of a cluster of the kernel, on the current device. Takes the mutex.
+unsigned most_blocks_per_cluster(Runtime& runtime, const void* kernel);
 
 }  // namespace simt
