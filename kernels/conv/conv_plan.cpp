@@ -1,7 +1,8 @@
 #include <rondo/kernels/conv/conv_plan.h>
 
 #include <rondo/kernels/conv/direct/few_channels.h>
-#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+
+#include <algorithm>
 
 namespace rondo {
 namespace {
@@ -23,8 +24,7 @@ bool has_results(ConvOperation operation, const ConvGeometry& g) {
 ConvMethod choose_conv_method(const ConvProblem& p) {
   const ConvGeometry& g = p.geometry;
   if (!has_results(p.operation, g)) return ConvMethod::implicit_gemm;
-  if (p.type == DType::float32 && winograd::wanted(g, {.algorithm = p.algorithm, .math = p.math}))
-    return ConvMethod::winograd;
+  if (winograd::wanted(g, p.algorithm, p.arithmetic)) return ConvMethod::winograd;
   if (p.operation != ConvOperation::data_gradient && has_few_channels(g)) return ConvMethod::few_channels;
   return ConvMethod::implicit_gemm;
 }
@@ -42,31 +42,33 @@ int64_t conv_parts(const ConvProblem& p) {
   return conv2d_splits(p.operation, p.geometry);
 }
 
-ConvPlan choose_implicit_gemm_plan(const ConvProblem& p, const DeviceProperties& device) {
-  const ConvGeometry& g = p.geometry;
-  ConvPlan plan;
-  plan.splits = conv2d_splits(p.operation, g);
-  TileNeeds needs = p.operation == ConvOperation::filter_gradient ? kPatchNeeds : kGatherNeeds;
-  needs.type = p.type;
-  needs.math = p.math;
-  const GemmShape product = conv2d_product(p.operation, g);
-  plan.tile = choose_tile(product.m, product.n, plan.splits, needs, device);
-  plan.math = p.math;
-  const bool has_wgmma = p.type != DType::float32 || p.math != Math::fp32;
-  if (!has_wgmma || !wgmma_conv_fits(p.operation, p.type, g, p.a, p.b)) return plan;
-  plan.wgmma_tile = choose_wgmma_conv_tile(p.operation, g, plan.splits, plan.tile, device);
-  if (!plan.wgmma_tile) return plan;
-  plan.pixels = choose_wgmma_conv_pixels(p.operation, g);
-  plan.transposed_filter = p.type == DType::float32 && p.operation == ConvOperation::data_gradient;
+ConvPlan choose_conv_plan(const ConvProblem& p, const DeviceProperties& device) {
+  ConvPlan plan = {.method = choose_conv_method(p), .splits = conv_parts(p)};
+  if (plan.method == ConvMethod::winograd) plan.winograd_tile = winograd::tile_kind(device);
+  if (plan.method == ConvMethod::implicit_gemm)
+    plan.gemm = choose_implicit_gemm_plan(p.operation, p.geometry, p.arithmetic, p.a, p.b, device);
   return plan;
 }
 
-ConvPlan choose_conv_plan(const ConvProblem& p, const DeviceProperties& device) {
-  const ConvMethod method = choose_conv_method(p);
-  if (method == ConvMethod::implicit_gemm) return choose_implicit_gemm_plan(p, device);
-  ConvPlan plan = {.method = method, .splits = conv_parts(p)};
-  if (method == ConvMethod::winograd) plan.winograd_tile = winograd::tile_kind(device);
-  return plan;
+int64_t workspace_bytes(const ConvProblem& p, const ConvPlan& plan) {
+  const ConvGeometry& g = p.geometry;
+  const bool filter_gradient = p.operation == ConvOperation::filter_gradient;
+  if (plan.method == ConvMethod::winograd)
+    return filter_gradient ? winograd::filter_gradient_workspace_bytes(g) : winograd::workspace_bytes(g);
+  return conv2d_partials_bytes(p.operation, g, plan.splits) +
+         (plan.gemm.transposed_filter ? transposed_filter_bytes(g, p.arithmetic) : 0);
+}
+
+int64_t workspace_bytes(const ConvProblem& p) {
+  ConvPlan plan = {.method = choose_conv_method(p), .splits = conv_parts(p)};
+  plan.gemm.transposed_filter = p.operation == ConvOperation::data_gradient;  // if wgmma may need one
+  return workspace_bytes(p, plan);
+}
+
+int64_t conv_sums_workspace_bytes(const ConvGeometry& g, Arithmetic arithmetic) {
+  const int64_t parts = most_moment_parts(g, arithmetic);
+  return std::max(moments_workspace_bytes(g.output_pixels, g.k),
+                  parts > 0 ? partial_moments_bytes(parts, g.k) : 0);
 }
 
 std::ostream& operator<<(std::ostream& out, const ConvPlan& plan) {
@@ -81,19 +83,14 @@ std::ostream& operator<<(std::ostream& out, const ConvPlan& plan) {
                                                                     : "vectors");
       break;
     case ConvMethod::implicit_gemm:
-      out << "implicit GEMM by ";
-      if (plan.wgmma_tile) {
-        out << "wgmma: tile "
-            << (*plan.wgmma_tile == WgmmaConvTile::k128x256   ? "128x256"
-                : *plan.wgmma_tile == WgmmaConvTile::k128x128 ? "128x128"
-                                                              : "128x64")
-            << (plan.pixels == WgmmaConvPixels::im2col ? ", im2col" : ", boxes")
-            << (plan.transposed_filter ? ", transposed copy of the filter" : "");
-      } else {
-        const TileInfo& tile = tile_infos()[static_cast<size_t>(plan.tile)];
-        const bool tensor = tile.type != DType::float32 || tile.math != Math::fp32;
-        out << (tensor ? "mma.sync" : "multiply-adds") << ": tile " << tile.name;
-      }
+      out << "implicit GEMM by "
+          << (plan.gemm.tile.instruction == Instruction::wgmma ? "wgmma"
+              : uses_tensor_cores(plan.gemm.tile.arithmetic)   ? "mma.sync"
+                                                               : "multiply-adds")
+          << ": tile " << plan.gemm.tile;
+      if (plan.gemm.tile.instruction == Instruction::wgmma)
+        out << (plan.gemm.pixels == WgmmaConvPixels::im2col ? ", im2col" : ", boxes")
+            << (plan.gemm.transposed_filter ? ", transposed copy of the filter" : "");
       break;
   }
   return out << concat(", ", plan.splits, plan.splits == 1 ? " part" : " parts");

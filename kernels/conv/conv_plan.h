@@ -2,14 +2,11 @@
 // device. The result can be printed, and tested for every GPU without one.
 #pragma once
 
-#include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/conv_geometry.h>
-#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/winograd/winograd.h>
-#include <rondo/kernels/gemm/gemm_config.h>
 
 #include <cstdint>
-#include <optional>
 #include <ostream>
 
 namespace rondo {
@@ -20,8 +17,7 @@ enum class ConvMethod { few_channels, winograd, implicit_gemm };
 struct ConvProblem {
   ConvOperation operation = ConvOperation::forward;
   ConvGeometry geometry = {};
-  DType type = DType::float32;  // of images and filters
-  Math math = Math::fp32;
+  Arithmetic arithmetic = Arithmetic::fp32;
   ConvAlgorithm algorithm = ConvAlgorithm::automatic;
   const void* a = nullptr;  // the operands in argument order; only their alignment is used
   const void* b = nullptr;
@@ -38,19 +34,21 @@ struct ConvPlan {
   ConvMethod method = ConvMethod::implicit_gemm;
   int64_t splits = 1;                     // parts of the sum
   winograd::TileKind winograd_tile = {};  // of winograd
-  // Of implicit_gemm:
-  Math math = Math::fp32;  // of floats by wgmma
-  TileId tile = {};  // by multiply-adds or mma.sync; not used with a tile of wgmma
-  std::optional<WgmmaConvTile> wgmma_tile = {};
-  WgmmaConvPixels pixels = {};     // of wgmma
-  bool transposed_filter = false;  // wgmma reads a copy of the filter (transpose_filter())
+  ImplicitGemmPlan gemm = {};             // of implicit_gemm
 };
 // "implicit GEMM by wgmma: tile 128x256, boxes, 1 part"
 std::ostream& operator<<(std::ostream& out, const ConvPlan& plan);
 
 ConvPlan choose_conv_plan(const ConvProblem& problem, const DeviceProperties& device);
-// The same, always an implicit GEMM. wgmma is for 16-bit types, and for y and dx in tf32 and tf32x3, where
-// choose_wgmma_conv_tile() estimates the shortest time for it.
-ConvPlan choose_implicit_gemm_plan(const ConvProblem& problem, const DeviceProperties& device);
+
+// The workspace of a plan: the transformed filter of Winograd's algorithm, or the partial sums and the
+// transposed copy of the filter. Without the sums of an epilogue (conv_sums_workspace_bytes()).
+int64_t workspace_bytes(const ConvProblem& problem, const ConvPlan& plan);
+// That of the plans on all devices.
+int64_t workspace_bytes(const ConvProblem& problem);
+
+// The workspace of a forward convolution's sums, beside that of the convolution: the two use it one after the
+// other, where both do.
+int64_t conv_sums_workspace_bytes(const ConvGeometry& geometry, Arithmetic arithmetic);
 
 }  // namespace rondo

@@ -1,8 +1,9 @@
 #include <rondo/kernels/conv/workspace_bound.h>
 
-#include <rondo/kernels/conv/conv_geometry.h>
-#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
-#include <rondo/kernels/gemm/workspace_bound.h>
+#include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/conv/conv_checks.h>
+#include <rondo/kernels/conv/implicit_gemm/wgmma/wgmma_conv.h>
+#include <rondo/kernels/gemm/split_k.h>
 #include <rondo/kernels/reduce/moments.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ Conv2dWorkspaceBytes conv2d_workspace_bound(const ImageView<const float>& x,
   if (x.images == 0 ||
       !check_conv2d_shapes({"conv2d_workspace_bound", "x", "y", "filter"}, x, y, filter, options, &g).ok())
     return bytes;
-  const bool tensor_cores = type != DType::float32 || options.math != Math::fp32;
+  const bool tensor_cores = uses_tensor_cores(arithmetic_of(type, options.math));
   int64_t parts = 0;  // of the moments
   if (tensor_cores && g.output_pixels > 0)
     for (const WgmmaConvPixels pixels : {WgmmaConvPixels::box, WgmmaConvPixels::im2col})

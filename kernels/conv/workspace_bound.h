@@ -1,7 +1,7 @@
 // A bound of the workspaces of a convolution of any number of images up to one.
 #pragma once
 
-#include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/conv/conv2d_options.h>
 
 namespace rondo {
 

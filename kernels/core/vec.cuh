@@ -48,14 +48,6 @@
 
 namespace rondo {
 
-// a * b + sum, which the compiler fuses where the processor can. A build that observes kernels counts it.
-__device__ __forceinline__ float multiply_add(float a, float b, float sum) {
-#ifdef __SIMT__
-  simt::count_multiply_adds(1);
-#endif
-  return a * b + sum;
-}
-
 // The processor's vector registers: floats per register, and number of registers. Zero on a GPU, and in a
 // build that observes kernels, so that it has the GPU's tiles and accesses.
 struct VectorRegisters {

@@ -2,14 +2,13 @@
 
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/dtype.h>
-#include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 
 #include <type_traits>
 
 namespace rondo {
 
 template <class T, class C>
-Status check_gemm(const char* name, GemmWorkspace needed, MatrixView<C> c, MatrixView<const T> a,
+Status check_gemm(const char* name, GemmWorkspaceBytes* needed, MatrixView<C> c, MatrixView<const T> a,
                   MatrixView<const T> b, const GemmOptions& options, const Workspace& workspace,
                   GemmArgumentsOf<T, C>* arguments) {
   const int64_t m = options.transpose_a ? a.cols : a.rows, k = options.transpose_a ? a.rows : a.cols;
@@ -26,20 +25,14 @@ Status check_gemm(const char* name, GemmWorkspace needed, MatrixView<C> c, Matri
   if (options.bias.data != nullptr)
     check.require(options.bias.size == n, "bias has ", counted(options.bias.size, "element"),
                   ", must be n = ", n);
-  const bool rung = needed == GemmWorkspace::none || needed == GemmWorkspace::stream_k;
-  check.require(!rung || options.math == Math::fp32, "math is ", name_of(options.math),
-                ", this rung has only fp32");
   check.require(std::is_same_v<T, float> || options.math == Math::fp32, "math is ", name_of(options.math),
                 ", which is for float matrices; a and b are ", name_of(dtype_of<T>));
   // As in BLAS, A and B are not read if alpha is 0. This is the same as k = 0.
   const int64_t summands = options.alpha == 0 ? 0 : k;
-  const GemmShape shape = {m, n, summands};
-  check.workspace(workspace, needed == GemmWorkspace::none       ? 0
-                             : needed == GemmWorkspace::stream_k ? gemm_tc_09_workspace_bytes(shape)
-                             : needed == GemmWorkspace::parts
-                                 ? gemm_workspace_bytes(shape)
-                                 : gemm_workspace_bytes(shape, options, dtype_of<T>));
+  check.workspace(workspace, needed ? needed({m, n, summands}, options, dtype_of<T>) : 0);
   RONDO_RETURN_IF_ERROR(check.status());
+  RONDO_RETURN_IF_ERROR(check_math(name, options.math));
+  RONDO_RETURN_IF_ERROR(check_factor_type(name, dtype_of<T>));
 
   GemmArgumentsOf<T, C>& g = *arguments;
   g.m = m, g.n = n, g.k = summands;
@@ -47,16 +40,15 @@ Status check_gemm(const char* name, GemmWorkspace needed, MatrixView<C> c, Matri
   g.a_stride = a.stride, g.b_stride = b.stride, g.c_stride = c.stride;
   g.transpose_a = options.transpose_a, g.transpose_b = options.transpose_b;
   g.alpha = options.alpha, g.beta = options.beta, g.bias = options.bias.data;
-  g.relu = options.relu, g.math = options.math;
+  g.relu = options.relu, g.arithmetic = arithmetic_of(dtype_of<T>, options.math);
   return {};
 }
 
-template Status check_gemm(const char*, GemmWorkspace, MatrixView<float>, MatrixView<const float>,
-                           MatrixView<const float>, const GemmOptions&, const Workspace&, GemmArguments*);
-#define RONDO_CHECK_GEMM(T, C)                                                               \
-  template Status check_gemm(const char*, GemmWorkspace, MatrixView<C>, MatrixView<const T>, \
-                             MatrixView<const T>, const GemmOptions&, const Workspace&,      \
+#define RONDO_CHECK_GEMM(T, C)                                                                     \
+  template Status check_gemm(const char*, GemmWorkspaceBytes*, MatrixView<C>, MatrixView<const T>, \
+                             MatrixView<const T>, const GemmOptions&, const Workspace&,            \
                              GemmArgumentsOf<T, C>*);
+RONDO_CHECK_GEMM(float, float)
 RONDO_CHECK_GEMM(__nv_bfloat16, __nv_bfloat16)
 RONDO_CHECK_GEMM(__nv_bfloat16, float)
 RONDO_CHECK_GEMM(__half, __half)

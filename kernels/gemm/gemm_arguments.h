@@ -1,8 +1,9 @@
-// Argument checks and packing, which every rung of the ladder does before its kernel.
+// Argument checks and packing, which gemm() and every rung of the ladders do before their kernels.
 #pragma once
 
+#include <rondo/kernels/core/arithmetic.h>
 #include <rondo/kernels/core/check.h>
-#include <rondo/kernels/gemm/gemm.h>
+#include <rondo/kernels/gemm/gemm_options.h>
 
 namespace rondo {
 
@@ -22,18 +23,17 @@ struct GemmArgumentsOf {
   float alpha, beta;
   const float* bias;  // null for none
   bool relu;
-  Math math;
+  Arithmetic arithmetic;
 };
 using GemmArguments = GemmArgumentsOf<float>;
 
-// What a function needs its workspace for. `none`: it does not split the sum over k, and has only Math::fp32.
-// `stream_k`: gemm_tc_09_workspace_bytes(shape), and only Math::fp32. `parts`: of the sum;
-// gemm_workspace_bytes(shape). `all`: whatever gemm() chooses; gemm_workspace_bytes(shape, options, type).
-enum class GemmWorkspace { none, stream_k, parts, all };
+// The bytes of workspace that a function needs for a product of factors of `type`.
+using GemmWorkspaceBytes = int64_t(const GemmShape& shape, const GemmOptions& options, DType type);
 
-// Makes all checks of gemm.h, then fills `arguments`. `name` is the first word of the messages.
+// Makes all checks of gemm.h, then fills `arguments`. `name` is the first word of the messages. `needed`: null
+// for a function without a workspace.
 template <class T, class C>
-Status check_gemm(const char* name, GemmWorkspace needed, MatrixView<C> c, MatrixView<const T> a,
+Status check_gemm(const char* name, GemmWorkspaceBytes* needed, MatrixView<C> c, MatrixView<const T> a,
                   MatrixView<const T> b, const GemmOptions& options, const Workspace& workspace,
                   GemmArgumentsOf<T, C>* arguments);
 

@@ -1,28 +1,25 @@
 #include <rondo/kernels/gemm/gemm_plan.h>
 
 #include <rondo/kernels/core/counted.h>
+#include <rondo/kernels/gemm/stream_k.h>
 #include <rondo/kernels/core/launch.cuh>
-#include <rondo/kernels/gemm/stream_k.cuh>
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 #include <tuple>
+#include <utility>
 
 namespace rondo {
-double estimated_time(const GemmShape& shape, int64_t splits, int m, int n, double speed,
-                      int multiprocessors) {
-  const int64_t blocks =
-      saturating_product({ceil_div<int64_t>(shape.m, m), ceil_div<int64_t>(shape.n, n), splits});
-  return static_cast<double>(ceil_div<int64_t>(blocks, multiprocessors)) * m * n / speed;
-}
 
 WgmmaUnsupported wgmma_unsupported(const GemmProblem& product) {
   using enum WgmmaUnsupported::Reason;
   const auto [m, n, k] = product.shape;
   if (m == 0 || n == 0 || k == 0) return {};  // nothing is read
-  const int64_t element = size_of(product.type);
+  const DType type = factor_type(product.arithmetic);
+  const int64_t element = size_of(type);
   for (const auto& [name, operand, outer] : {std::tuple('a', product.a, m), std::tuple('b', product.b, n)}) {
-    if (product.type == DType::float32 && operand.order != Order::k_major) return {order, name};
+    if (type == DType::float32 && operand.order != Order::k_major) return {order, name};
     if (operand.address % 16 != 0) return {address, name};
     if (operand.stride % (16 / element) != 0 || operand.stride >= (int64_t{1} << 40) / element)
       return {stride, name};
@@ -48,7 +45,7 @@ Status check_wgmma_operands(const char* name, const GemmProblem& product) {
                           ", tensor maps need a multiple of 16 bytes", kOther);
     case WgmmaUnsupported::Reason::stride:
       return bad_argument(name, ": ", which, ".stride is ", counted(operand.stride, "element"), " of ",
-                          counted(size_of(product.type), "byte"),
+                          counted(size_of(factor_type(product.arithmetic)), "byte"),
                           ", tensor maps need a multiple of 16 bytes below 2^40", kOther);
     case WgmmaUnsupported::Reason::size:
       return bad_argument(name, ": the product is ", product.shape.m, " x ", product.shape.n, " x ",
@@ -61,33 +58,35 @@ namespace {
 
 // Of an H100 SXM (data sheet): 989.4 TFLOP/s in 16 bits and 494.7 in tf32, on 132 multiprocessors.
 constexpr int kMultiprocessorsOfH100 = kStreamKBlocks;
-double multiply_adds_of_multiprocessor(DType type) {
-  return (type == DType::float32 ? 494.7e12 : 989.4e12) / 2 / kMultiprocessorsOfH100;
+double multiply_adds_of_multiprocessor(Arithmetic arithmetic) {
+  return (factor_type(arithmetic) == DType::float32 ? 494.7e12 : 989.4e12) / 2 / kMultiprocessorsOfH100;
 }
 constexpr double kLaunch = 1.4e-6;  // seconds, an estimate: graph_node_us of tools/simt/src/host/gpus.cpp
 
 // The time of the copies, in the unit of estimated_time(): multiply-adds of one multiprocessor over k.
-double copy_time(const GemmShape& shape, TransposedCopies copies, Math math) {
+double copy_time(const GemmShape& shape, TransposedCopies copies, Arithmetic arithmetic) {
   constexpr double kBytesPerSecond = 3e12;  // of copies; the data sheet has 3.35 TB/s
   const double rows =
       (copies.a ? static_cast<double>(shape.m) : 0) + (copies.b ? static_cast<double>(shape.n) : 0);
   const double seconds_per_k = rows * 2 * sizeof(float) / kBytesPerSecond +
                                (copies.a + copies.b) * kLaunch / static_cast<double>(shape.k);
-  return seconds_per_k * multiply_adds_of_multiprocessor(DType::float32) / (math == Math::tf32x3 ? 3 : 1);
+  return seconds_per_k * multiply_adds_of_multiprocessor(arithmetic) /
+         (arithmetic == Arithmetic::tf32x3 ? 3 : 1);
 }
 
 // The time by stream-K, in the unit of estimated_time(): the k-tiles of a block, the partial sums of two
 // tiles, which it writes, and those that it reads, if it is the last one at a tile. The partial sums are
 // assumed to stay in L2: 6.65 TB/s (tools/simt/src/host/gpus.cpp). The tensor cores are idle meanwhile.
 // Infinite if no tile is divided, or if there are too few.
-double stream_k_time(const GemmShape& shape, DType type, const WgmmaTileInfo& tile, int blocks) {
+double stream_k_time(const GemmShape& shape, const TileInfo& tile, int blocks) {
+  const auto [m, n] = std::pair(tile.id.m, tile.id.n);
+  const DType type = factor_type(tile.id.arithmetic);
   constexpr double kBytesPerSecond = 6.65e12 / kMultiprocessorsOfH100;
-  const int64_t tiles =
-      saturating_product({ceil_div<int64_t>(shape.m, tile.m), ceil_div<int64_t>(shape.n, tile.n)});
+  const int64_t tiles = saturating_product({ceil_div<int64_t>(shape.m, m), ceil_div<int64_t>(shape.n, n)});
   const StreamK division = stream_k(tiles, ceil_div<int64_t>(shape.k, 128 / size_of(type)), blocks);
   if (!division.divides() || tiles < ceil_div(blocks, 2) || tiles > INT32_MAX)
     return std::numeric_limits<double>::infinity();
-  const double of_tile = static_cast<double>(tile.m) * tile.n;
+  const double of_tile = static_cast<double>(m) * n;
   const double tiles_of_block = static_cast<double>(division.whole_tiles / blocks) +
                                 static_cast<double>(ceil_div<int64_t>(division.divided_k_tiles(), blocks)) /
                                     static_cast<double>(division.k_tiles);
@@ -95,19 +94,25 @@ double stream_k_time(const GemmShape& shape, DType type, const WgmmaTileInfo& ti
   const double bytes = of_tile * sizeof(float) * (2 + read);
   const double seconds = bytes / kBytesPerSecond + kLaunch;  // of the fill with zeros
   return tiles_of_block * of_tile / tile.efficiency +
-         seconds * multiply_adds_of_multiprocessor(type) / static_cast<double>(shape.k);
+         seconds * multiply_adds_of_multiprocessor(tile.id.arithmetic) / static_cast<double>(shape.k);
+}
+
+// The tiles of wgmma for the arithmetic.
+auto wgmma_tiles(Arithmetic arithmetic) {
+  return tile_infos() | std::views::filter([=](const TileInfo& tile) {
+           return tile.id.instruction == Instruction::wgmma && tile.id.arithmetic == arithmetic;
+         });
 }
 
 // The least time of whole rounds, and the tile.
-std::pair<double, WgmmaTileId> time_of_whole_tiles(const GemmShape& shape, int64_t splits, Math math,
-                                                   int multiprocessors) {
-  std::pair best = {std::numeric_limits<double>::infinity(), WgmmaTileId()};
-  for (size_t i = 0; i < wgmma_tile_infos().size(); ++i) {
-    const WgmmaTileInfo& tile = wgmma_tile_infos()[i];
-    if (math == Math::tf32x3 && !tile.tf32x3) continue;
-    const double time = estimated_time(shape, splits, tile.m, tile.n, tile.cluster_blocks * tile.efficiency,
-                                       std::max(1, multiprocessors / tile.cluster_blocks));
-    if (time < best.first) best = {time, static_cast<WgmmaTileId>(i)};
+std::pair<double, TileId> time_of_whole_tiles(const GemmShape& shape, int64_t splits, Arithmetic arithmetic,
+                                              int multiprocessors) {
+  std::pair best = {std::numeric_limits<double>::infinity(), TileId()};
+  for (const TileInfo& tile : wgmma_tiles(arithmetic)) {
+    const int blocks = tile.id.cluster_blocks;
+    const double time = estimated_time(shape, splits, tile.id.m, tile.id.n, blocks * tile.efficiency,
+                                       std::max(1, multiprocessors / blocks));
+    if (time < best.first) best = {time, tile.id};
   }
   return best;
 }
@@ -121,96 +126,107 @@ GemmProblem with_copies(GemmProblem product, TransposedCopies copies) {
 
 }  // namespace
 
-TransposedCopies copies_for_wgmma(const GemmShape& shape, Order a, Order b, DType type, Math math) {
-  if (type != DType::float32 || math == Math::fp32 || shape.m == 0 || shape.n == 0 || shape.k == 0) return {};
+TransposedCopies copies_for_wgmma(const GemmShape& shape, Order a, Order b, Arithmetic arithmetic) {
+  if (factor_type(arithmetic) != DType::float32 || !uses_tensor_cores(arithmetic)) return {};
+  if (shape.m == 0 || shape.n == 0 || shape.k == 0) return {};
   const TransposedCopies copies = {a == Order::mn_major, b == Order::mn_major};
   // Of an H100 on every device: the workspace is planned without one.
   const double product = static_cast<double>(shape.m) * static_cast<double>(shape.n) / kMultiprocessorsOfH100;
-  const bool pays = copy_time(shape, copies, math) < product / kMmaSyncRelativeThroughput - product;
+  const bool pays = copy_time(shape, copies, arithmetic) < product / kMmaSyncRelativeThroughput - product;
   return pays ? copies : TransposedCopies();
 }
 
-int64_t stream_k_workspace_bytes(WgmmaTileId tile, int blocks) {
-  const WgmmaTileInfo& info = wgmma_tile_infos()[static_cast<size_t>(tile)];
-  const int warps = info.m / 16;
-  return int64_t{blocks} * (2 * info.m * info.n + warps) * static_cast<int64_t>(sizeof(float));
+int64_t stream_k_workspace_bytes(const TileId& tile, int blocks) {
+  const int warps = tile.m / 16;
+  return int64_t{blocks} * (2 * tile.m * tile.n + warps) * static_cast<int64_t>(sizeof(float));
 }
 
-std::optional<WgmmaTileId> stream_k_tile(const GemmShape& shape, Order a, Order b, DType type, Math math) {
+std::optional<TileId> stream_k_tile(const GemmShape& shape, Order a, Order b, Arithmetic arithmetic) {
   if (shape.m == 0 || shape.n == 0 || shape.k == 0 || split_k(shape).splits > 1) return {};
-  if (type == DType::float32) {
-    const TransposedCopies copies = copies_for_wgmma(shape, a, b, type, math);
-    const bool both_k_major = (a == Order::k_major || copies.a) && (b == Order::k_major || copies.b);
-    if (math != Math::tf32 || !both_k_major) return {};
+  if (arithmetic == Arithmetic::fp32 || arithmetic == Arithmetic::tf32x3) return {};
+  if (arithmetic == Arithmetic::tf32) {
+    const TransposedCopies copies = copies_for_wgmma(shape, a, b, arithmetic);
+    if ((a != Order::k_major && !copies.a) || (b != Order::k_major && !copies.b)) return {};
   }
-  double least = time_of_whole_tiles(shape, 1, math, kMultiprocessorsOfH100).first;
-  std::optional<WgmmaTileId> best;
-  for (size_t i = 0; i < wgmma_tile_infos().size(); ++i) {
-    const WgmmaTileInfo& tile = wgmma_tile_infos()[i];
-    if (tile.cluster_blocks > 1) continue;
-    const double time = stream_k_time(shape, type, tile, kMultiprocessorsOfH100);
+  double least = time_of_whole_tiles(shape, 1, arithmetic, kMultiprocessorsOfH100).first;
+  std::optional<TileId> best;
+  for (const TileInfo& tile : wgmma_tiles(arithmetic)) {
+    if (tile.id.cluster_blocks > 1) continue;
+    const double time = stream_k_time(shape, tile, kMultiprocessorsOfH100);
     if (!(time < least)) continue;
     least = time;
-    best = static_cast<WgmmaTileId>(i);
+    best = tile.id;
   }
   return best;
 }
 
-std::span<const WgmmaTileInfo> wgmma_tile_infos() {
-  static constexpr WgmmaTileInfo kTiles[] = {{"128x256", 128, 256, 1, 1, false},
-                                             {"192x192", 192, 192, 1, 0.98, false},
-                                             {"192x176", 192, 176, 1, 0.97, false},
-                                             {"128x128", 128, 128, 1, 0.85, true},
-                                             {"2 of 128x256", 256, 256, 2, 1.04, false}};
-  return kTiles;
-}
-
 std::ostream& operator<<(std::ostream& out, const GemmPlan& plan) {
-  if (plan.kernel == GemmPlan::Kernel::pipelined) return out << "pipelined: " << plan.config;
-  out << "persistent: tile " << wgmma_tile_infos()[static_cast<size_t>(plan.tile)].name << ", ";
+  const bool wgmma = plan.tile.instruction == Instruction::wgmma;
+  out << (wgmma ? "persistent" : "pipelined") << ": tile " << plan.tile << ", ";
   if (plan.stream_k_blocks > 0)
     out << concat("stream-K over ", plan.stream_k_blocks, " blocks");
   else
-    out << concat(plan.config.splits, plan.config.splits == 1 ? " part" : " parts",
-                  " of k = ", plan.config.k_per_split);
+    out << concat(plan.parts.splits, plan.parts.splits == 1 ? " part" : " parts",
+                  " of k = ", plan.parts.k_per_split);
   if (!plan.copies.any()) return out;
   return out << ", transposed copy of " << (!plan.copies.b ? "a" : !plan.copies.a ? "b" : "a and b");
 }
 
 GemmPlan choose_gemm_plan(const GemmProblem& product, const DeviceProperties& device) {
-  const TileNeeds needs = {.order_a = product.a.order, .type = product.type, .math = product.math};
+  const auto& [shape, arithmetic, a, b] = product;
   GemmPlan plan;
-  plan.config = choose_gemm_config(product.shape, needs, device);
-  const bool arithmetic = product.type != DType::float32 || product.math != Math::fp32;
-  const TransposedCopies copies =
-      copies_for_wgmma(product.shape, product.a.order, product.b.order, product.type, product.math);
-  if (!device.wgmma || !arithmetic ||
+  plan.parts = split_k(shape);
+  const int64_t splits = plan.parts.splits;
+  plan.tile = choose_tile(shape.m, shape.n, splits, {.order_a = a.order, .arithmetic = arithmetic}, device);
+  const TransposedCopies copies = copies_for_wgmma(shape, a.order, b.order, arithmetic);
+  if (!device.wgmma || !uses_tensor_cores(arithmetic) ||
       wgmma_unsupported(with_copies(product, copies)).reason != WgmmaUnsupported::Reason::none)
     return plan;
-  const double of_copies = copies.any() ? copy_time(product.shape, copies, product.math) : 0;
+  const double of_copies = copies.any() ? copy_time(shape, copies, arithmetic) : 0;
 
-  const int64_t splits = plan.config.splits;
   const int multiprocessors = std::max(1, device.multiprocessors);
-  const TileInfo& pipelined = tile_infos()[static_cast<size_t>(plan.config.tile)];
-  double least = estimated_time(product.shape, splits, pipelined.m, pipelined.n,
-                                kMmaSyncRelativeThroughput * pipelined.efficiency, multiprocessors);
-  const auto use = [&](double time, WgmmaTileId tile, int stream_k_blocks) {
+  double least =
+      estimated_time(shape, splits, plan.tile.m, plan.tile.n,
+                     kMmaSyncRelativeThroughput * tile_info(plan.tile).efficiency, multiprocessors);
+  const auto use = [&](double time, const TileId& tile, int stream_k_blocks) {
     if (!(of_copies + time < least)) return;
     least = of_copies + time;
-    plan.kernel = GemmPlan::Kernel::persistent;
     plan.tile = tile;
     plan.copies = copies;
     plan.stream_k_blocks = stream_k_blocks;
   };
-  const auto [time, tile] = time_of_whole_tiles(product.shape, splits, product.math, multiprocessors);
+  const auto [time, tile] = time_of_whole_tiles(shape, splits, arithmetic, multiprocessors);
   use(time, tile, 0);
-  const std::optional<WgmmaTileId> divided =
-      stream_k_tile(product.shape, product.a.order, product.b.order, product.type, product.math);
+  const std::optional<TileId> divided = stream_k_tile(shape, a.order, b.order, arithmetic);
   if (divided && multiprocessors <= kStreamKBlocks)
-    use(stream_k_time(product.shape, product.type, wgmma_tile_infos()[static_cast<size_t>(*divided)],
-                      multiprocessors),
-        *divided, multiprocessors);
+    use(stream_k_time(shape, tile_info(*divided), multiprocessors), *divided, multiprocessors);
   return plan;
+}
+
+int64_t partial_sums_bytes(const GemmShape& shape, const GemmPlan& plan) {
+  if (plan.stream_k_blocks > 0) return stream_k_workspace_bytes(plan.tile, plan.stream_k_blocks);
+  return split_k_workspace_bytes(shape);
+}
+
+int64_t transposed_copy_floats(int64_t outer, int64_t k) {
+  return saturating_product({outer, ceil_div<int64_t>(k, 4), 4});
+}
+
+int64_t workspace_bytes(const GemmShape& shape, const GemmPlan& plan) {
+  int64_t bytes = partial_sums_bytes(shape, plan);
+  for (const int64_t outer : {plan.copies.a ? shape.m : 0, plan.copies.b ? shape.n : 0}) {
+    const int64_t more = saturating_product({transposed_copy_floats(outer, shape.k), sizeof(float)});
+    bytes = bytes > INT64_MAX - more ? INT64_MAX : bytes + more;
+  }
+  return bytes;
+}
+
+int64_t workspace_bytes(const GemmShape& shape, Order a, Order b, Arithmetic arithmetic) {
+  const std::optional<TileId> divided = stream_k_tile(shape, a, b, arithmetic);
+  GemmPlan most;
+  most.copies = copies_for_wgmma(shape, a, b, arithmetic);
+  if (divided) most.tile = *divided, most.stream_k_blocks = kStreamKBlocks;
+  return workspace_bytes(shape, most);
 }
 
 }  // namespace rondo

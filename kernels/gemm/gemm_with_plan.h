@@ -1,5 +1,5 @@
-// gemm() of float matrices with the plan as an argument. gemm() chooses it; tests make their own, because
-// wgmma and copies pay only for large products.
+// gemm() with the plan as an argument. gemm() chooses it; tests make their own, because large tiles, wgmma and
+// copies pay only for large products.
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_arguments.h>
@@ -7,10 +7,12 @@
 
 namespace rondo {
 
-// `arguments` have been checked. `workspace` has the bytes below. The plan's kernel supports the product
-// after the plan's copies (gemm_plan.h).
-Status gemm_with_plan(const char* name, const GemmPlan& plan, GemmArguments arguments, Workspace workspace,
-                      cudaStream_t stream);
-int64_t workspace_bytes(const GemmShape& shape, const GemmPlan& plan);
+// T: float, __nv_bfloat16 or __half; C: T or float. `arguments` have been checked. The arithmetic of the tile
+// is that of the arguments. `workspace` has workspace_bytes(shape, plan). A tile of wgmma supports the product
+// after the plan's copies (wgmma_unsupported()).
+// Errors: bad_argument for a tile that this build does not have, and for stream-K with a cluster.
+template <class T, class C>
+Status gemm_with_plan(const char* name, const GemmPlan& plan, GemmArgumentsOf<T, C> arguments,
+                      Workspace workspace, cudaStream_t stream);
 
 }  // namespace rondo

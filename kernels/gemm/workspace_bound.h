@@ -1,7 +1,8 @@
 // A bound of the workspaces of all products up to a size, without a look at each of them.
 #pragma once
 
-#include <rondo/kernels/gemm/gemm.h>
+#include <rondo/kernels/core/dtype.h>
+#include <rondo/kernels/gemm/gemm_options.h>
 
 namespace rondo {
 
@@ -9,8 +10,5 @@ namespace rondo {
 // than the largest of them by at most most_partial_bytes(), or 39 MB of stream-K, where m, n and k are large.
 int64_t gemm_workspace_bound(const GemmShape& shape, const GemmOptions& options = {},
                              DType type = DType::float32);
-
-// At least the bytes of the partial sums of every product that split_k() splits (gemm_config.h): 4 MiB.
-int64_t most_partial_bytes();
 
 }  // namespace rondo

@@ -1,5 +1,6 @@
 #include <rondo/nn/layers/conv2d.h>
 
+#include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/workspace_bound.h>
 #include <rondo/kernels/core/counted.h>
 #include <rondo/nn/layers/product_op.h>

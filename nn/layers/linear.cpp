@@ -1,6 +1,7 @@
 #include <rondo/nn/layers/linear.h>
 
 #include <rondo/kernels/core/counted.h>
+#include <rondo/kernels/gemm/gemm.h>
 #include <rondo/kernels/gemm/workspace_bound.h>
 #include <rondo/nn/layers/product_op.h>
 

@@ -212,8 +212,8 @@ RING = """========= Barrier error detected. Missing wait.
 =========     by thread (32,0,0) in block (7,0,0)
 =========         Device Frame: void conv2d_wgmma_kernel<float>(Parameters)+0x20 in conv2d_wgmma.cuh:150
 =========
-========= Error: Race reported between Write access at void gemm_tc_07_persistent_kernel<Tile>(T1)+0x70
-=========     and Read access at void gemm_tc_07_persistent_kernel<Tile>(T1)+0x130 [1024 hazards]
+========= Error: Race reported between Write access at void gemm_persistent_kernel<Tile>(T1)+0x70
+=========     and Read access at void gemm_persistent_kernel<Tile>(T1)+0x130 [1024 hazards]
 =========
 """
 PLAIN = """========= Invalid __shared__ read of size 4 bytes
@@ -243,11 +243,11 @@ class SanitizerTest(unittest.TestCase):
 
     def test_kernels_with_mbarriers_are_found_in_the_sources(self):
         names = sanitizer.names_of_mbarrier_kernels()
-        for name in ("gemm_tc_06_warp_specialized_kernel", "gemm_tc_07_persistent_tf32x3_kernel",
-                     "gemm_tc_08_clusters_kernel", "gemm_tc_09_stream_k_kernel", "conv2d_wgmma_kernel",
+        for name in ("gemm_tc_06_warp_specialized_kernel", "gemm_persistent_tf32x3_kernel",
+                     "gemm_clusters_kernel", "gemm_stream_k_kernel", "conv2d_wgmma_kernel",
                      "filter_gradient_wgmma_kernel", "warp_specialized.cuh", "mbarrier.cuh"):
             self.assertIn(name, names)
-        for name in ("max_pool_kernel", "conv2d_kernel.cuh", "gemm_pipelined.cuh", "epilogue.cuh",
+        for name in ("max_pool_kernel", "conv2d_kernel.cuh", "pipelined.cuh", "epilogue.cuh",
                      "gemm_tc_03_ldmatrix.cu", "cp_async.cuh"):
             self.assertNotIn(name, names)
 
@@ -349,7 +349,7 @@ class ChecksTest(InTemporaryFolder):
         text = markdown.sanitizer(report)
         plain, known = text.split("### Reports of kernels with mbarriers")
         self.assertIn("Invalid __shared__ read", plain)
-        for of, line in ((known, "Race reported between Write access at void gemm_tc_07_persistent_kernel"),
+        for of, line in ((known, "Race reported between Write access at void gemm_persistent_kernel"),
                          (known, "Barrier error detected. Missing wait."),
                          (known, "racecheck ring_test, racecheck both_test, "),
                          (plain, "| racecheck both_test | 1 |  | 0 |  | 1 | 2 |")):

@@ -7,7 +7,7 @@
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/conv_plan.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
-#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/tests/kernels/convolutions_by_tile.h>
 #include <rondo/tests/kernels/drawn_convolutions.h>
 #include <rondo/tests/kernels/factor_kinds.h>
 #include <rondo/tests/kernels/product_errors.h>
@@ -85,27 +85,27 @@ class DrawnTensorConvolutions : public testing::TestWithParam<Math> {
         scratch(gemm_workspace_bytes({c.r * c.s * c.c, c.k, pixels}) / 4),
         of_y(splits * pixels * ((c.k + 3) / 4 * 4)), of_dx(splits * c.n * c.h * c.w * ((c.c + 3) / 4 * 4));
     const Stream stream;
-    const ConvTile with(tile.id, splits);
+    const ConvPlan with = plan_of_tile(tile.id, splits), of_dw = filter_plan_of_tile(tile.id, geometry_of(c));
     Conv2dEpilogue epilogue;
     if (fused) epilogue = {.bias = biases.view(), .relu = true};
     if (shared_bytes(tile, kGatherNeeds) <= device_.shared_bytes_per_block) {
-      ASSERT_TRUE(ok(conv2d_forward(with, y_view(c, y.data()), x_view<const float>(c, in.data()),
-                                    filter_view<const float>(c, weights.data()), c.options, epilogue,
-                                    of_y.workspace(), stream)));
+      ASSERT_TRUE(ok(conv2d_forward_with_plan<float>(
+          &with, y_view(c, y.data()), x_view<const float>(c, in.data()),
+          filter_view<const float>(c, weights.data()), c.options, epilogue, of_y.workspace(), stream)));
       EXPECT_TRUE(near(y.download(), conv2d_reference(c, x, filter, bias, fused),
                        conv2d_reference(c, abs_x, abs_filter, absolute(bias), false), c.r * c.s * c.c))
           << "forward";
-      ASSERT_TRUE(ok(conv2d_data_gradient(with, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
-                                          filter_view<const float>(c, weights.data()), c.options,
-                                          of_dx.workspace(), stream)));
+      ASSERT_TRUE(ok(conv2d_data_gradient_with_plan<float>(
+          &with, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
+          filter_view<const float>(c, weights.data()), c.options, of_dx.workspace(), stream)));
       EXPECT_TRUE(near(dx.download(), conv2d_data_gradient_reference(c, dy, filter),
                        conv2d_data_gradient_reference(c, abs_dy, abs_filter), c.r * c.s * c.k))
           << "data gradient";
     }
     if (shared_bytes(tile, kPatchNeeds) <= device_.shared_bytes_per_block) {
-      ASSERT_TRUE(ok(
-          conv2d_filter_gradient(tile.id, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
-                                 x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
+      ASSERT_TRUE(ok(conv2d_filter_gradient_with_plan<float>(
+          &of_dw, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
+          x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
       EXPECT_TRUE(near(dw.download(), conv2d_filter_gradient_reference(c, dy, x),
                        conv2d_filter_gradient_reference(c, abs_dy, abs_x), pixels))
           << "filter gradient";
@@ -123,9 +123,10 @@ TEST_P(DrawnTensorConvolutions, WithinTheBound) {
     const bool fused = random.below(2) != 0;
     const int64_t splits = 1 + random.below(3);
     for (const TileInfo& tile : tile_infos()) {
-      if (tile.type != DType::float32 || tile.math != GetParam()) continue;
-      SCOPED_TRACE(concat("draw ", i, ": ", testing::PrintToString(c), ", tile ", tile.name, ", parts ",
-                          splits, ", offset ", offset, fused ? ", bias and ReLU" : ""));
+      if (tile.id.arithmetic != arithmetic_of(DType::float32, GetParam())) continue;
+      if (tile.id.instruction == Instruction::wgmma) continue;
+      SCOPED_TRACE(concat("draw ", i, ": ", testing::PrintToString(c), ", tile ", tile.id, ", parts ", splits,
+                          ", offset ", offset, fused ? ", bias and ReLU" : ""));
       ASSERT_NO_FATAL_FAILURE(check(c, tile, splits, offset, fused));
       ASSERT_FALSE(HasFailure());
     }
@@ -154,7 +155,7 @@ class DrawnConvolutions : public testing::Test {
     const double error = method == ConvMethod::winograd ? 0
                          : method == ConvMethod::few_channels
                              ? largest_sum_error(Math::fp32, false, summands)
-                             : largest_sum_error(A::kMath, Draws::kTensor, summands);
+                             : largest_sum_error(A::kMath, uses_tensor_cores(Draws::kArithmetic), summands);
     return all_within(got, want, [&](size_t i) {
       const double sums = error * magnitude[i];
       return sums + (sizeof(R) == 2 ? rounding_error<R>(std::abs(want[i]) + sums) : 0);
@@ -227,8 +228,9 @@ TEST(TensorConvolutions, Tf32x3HasTheErrorOfFp32) {
   if (!check_math("", Math::tf32x3).ok()) GTEST_SKIP() << "the device has no such products";
   const auto compare = [](int64_t summands, const std::vector<double>& exact,
                           const std::vector<double>& magnitude, auto&& run) {
-    const RelativeErrors of_fp32 = relative_errors(run(TileId::k64x64), exact, magnitude),
-                         of_tf32x3 = relative_errors(run(TileId::kTf32x3Of64x64), exact, magnitude);
+    const RelativeErrors of_fp32 = relative_errors(run(fma_tile(64, 64)), exact, magnitude),
+                         of_tf32x3 =
+                             relative_errors(run(mma_tile(Arithmetic::tf32x3, 64, 64)), exact, magnitude);
     // A large error of fp32 would allow one of tf32x3.
     EXPECT_LE(of_fp32.largest, largest_sum_error(Math::fp32, false, summands));
     EXPECT_LE(of_tf32x3.root_mean_square, 1.5 * of_fp32.root_mean_square);
@@ -254,10 +256,11 @@ TEST(TensorConvolutions, Tf32x3HasTheErrorOfFp32) {
                      filter = factors(kind, c.filter_size(), 2, filter_of);
         GuardedBuffer<float> in(x), weights(filter);
         compare(c.r * c.s * c.c, conv2d_reference(c, x, filter, {}, false),
-                conv2d_reference(c, absolute(x), absolute(filter), {}, false), [&](TileId tile) {
-                  EXPECT_TRUE(ok(conv2d_forward(tile, y_view(c, y.data()), x_view<const float>(c, in.data()),
-                                                filter_view<const float>(c, weights.data()), c.options, {},
-                                                {}, stream)));
+                conv2d_reference(c, absolute(x), absolute(filter), {}, false), [&](const TileId& tile) {
+                  const ConvPlan plan = plan_of_tile(tile);
+                  EXPECT_TRUE(ok(conv2d_forward_with_plan<float>(
+                      &plan, y_view(c, y.data()), x_view<const float>(c, in.data()),
+                      filter_view<const float>(c, weights.data()), c.options, {}, {}, stream)));
                   return y.download();
                 });
       }
@@ -267,9 +270,10 @@ TEST(TensorConvolutions, Tf32x3HasTheErrorOfFp32) {
                      filter = factors(kind, c.filter_size(), 2, channel);
         GuardedBuffer<float> gradient(dy), weights(filter);
         compare(c.r * c.s * c.k, conv2d_data_gradient_reference(c, dy, filter),
-                conv2d_data_gradient_reference(c, absolute(dy), absolute(filter)), [&](TileId tile) {
-                  EXPECT_TRUE(ok(conv2d_data_gradient(
-                      tile, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
+                conv2d_data_gradient_reference(c, absolute(dy), absolute(filter)), [&](const TileId& tile) {
+                  const ConvPlan plan = plan_of_tile(tile);
+                  EXPECT_TRUE(ok(conv2d_data_gradient_with_plan<float>(
+                      &plan, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
                       filter_view<const float>(c, weights.data()), c.options, {}, stream)));
                   return dx.download();
                 });
@@ -280,9 +284,10 @@ TEST(TensorConvolutions, Tf32x3HasTheErrorOfFp32) {
                      x = factors(kind, c.x_size(), 1, channel);
         GuardedBuffer<float> gradient(dy), in(x);
         compare(pixels, conv2d_filter_gradient_reference(c, dy, x),
-                conv2d_filter_gradient_reference(c, absolute(dy), absolute(x)), [&](TileId tile) {
-                  EXPECT_TRUE(ok(conv2d_filter_gradient(
-                      tile, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
+                conv2d_filter_gradient_reference(c, absolute(dy), absolute(x)), [&](const TileId& tile) {
+                  const ConvPlan plan = filter_plan_of_tile(tile, geometry_of(c));
+                  EXPECT_TRUE(ok(conv2d_filter_gradient_with_plan<float>(
+                      &plan, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
                       x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
                   return dw.download();
                 });

@@ -4,8 +4,9 @@
 
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
-#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
+#include <rondo/kernels/conv/implicit_gemm/wgmma/wgmma_conv.h>
 #include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/tests/kernels/convolutions_by_tile.h>
 #include <rondo/tests/kernels/launch_names.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/support/compare.h>
@@ -26,17 +27,17 @@ namespace {
 
 using Floats = std::vector<float>;
 
-// A kernel of the forward convolution: the one that is chosen, a tile of implicit_gemm.h or one of wgmma.
+// A kernel of the forward convolution: the one that is chosen, or a tile of an implicit GEMM.
 struct Kernel {
   std::optional<TileId> tile;
-  std::optional<WgmmaConvTile> wgmma;
-  WgmmaConvPixels pixels = WgmmaConvPixels::box;
+  WgmmaConvPixels pixels = WgmmaConvPixels::box;  // of wgmma
+
+  bool by_wgmma() const { return tile && tile->instruction == Instruction::wgmma; }
 
   friend std::ostream& operator<<(std::ostream& out, const Kernel& kernel) {
-    if (kernel.tile) return out << tile_infos()[static_cast<size_t>(*kernel.tile)].name;
-    if (!kernel.wgmma) return out << "chosen";
-    return out << "wgmma tile " << static_cast<int>(*kernel.wgmma) << ", pixels "
-               << static_cast<int>(kernel.pixels);
+    if (!kernel.tile) return out << "chosen";
+    out << *kernel.tile;
+    return kernel.by_wgmma() ? out << " of wgmma, pixels " << static_cast<int>(kernel.pixels) : out;
   }
 };
 
@@ -45,15 +46,16 @@ std::vector<Kernel> kernels_for(Math math) {
   DeviceProperties device;
   EXPECT_TRUE(ok(device_properties(&device)));
   std::vector<Kernel> kernels = {{}};
+  const Arithmetic arithmetic = arithmetic_of(dtype_of<T>, math);
   for (const TileInfo& tile : tile_infos())
-    if (tile.type == dtype_of<T> && tile.math == math && (!tile.vectors || device.vectors) &&
+    if (tile.id.arithmetic == arithmetic && tile.id.instruction != Instruction::wgmma &&
         shared_bytes(tile, kGatherNeeds) <= device.shared_bytes_per_block)
-      kernels.push_back({tile.id, {}});
-  if (device.wgmma && (sizeof(T) == 2 || math != Math::fp32))
-    for (const auto tile : {WgmmaConvTile::k128x256, WgmmaConvTile::k128x128, WgmmaConvTile::k128x64})
+      kernels.push_back({tile.id});
+  if (device.wgmma && uses_tensor_cores(arithmetic))
+    for (const int columns : {256, 128, 64})
       for (const auto pixels : {WgmmaConvPixels::box, WgmmaConvPixels::im2col})
-        if (math != Math::tf32x3 || tile != WgmmaConvTile::k128x256)  // the same as 128 x 128
-          kernels.push_back({{}, tile, pixels});
+        if (math != Math::tf32x3 || columns <= 128)
+          kernels.push_back({wgmma_tile(arithmetic, 128, columns), pixels});
   return kernels;
 }
 
@@ -104,10 +106,12 @@ struct Operands {
   }
 
   Status run(const Kernel& kernel, const Conv2dEpilogueOf<T>& epilogue, cudaStream_t stream) {
-    if (!kernel.wgmma)
-      return conv2d_forward(kernel.tile, y_view(c, y.data()), x_view<const T>(c, x.data()),
-                            filter_view<const T>(c, filter.data()), c.options, epilogue, scratch.workspace(),
-                            stream);
+    if (!kernel.by_wgmma()) {
+      const ConvPlan plan = plan_of_tile(kernel.tile.value_or(TileId()));
+      return conv2d_forward_with_plan<T>(kernel.tile ? &plan : nullptr, y_view(c, y.data()),
+                                         x_view<const T>(c, x.data()), filter_view<const T>(c, filter.data()),
+                                         c.options, epilogue, scratch.workspace(), stream);
+    }
     const ConvGeometry g = geometry_of(c);
     ConvEpilogue<T> of_kernel = {epilogue.bias.data, epilogue.residual.data, epilogue.relu};
     // Pixels that the library does not choose may need more room than it does.
@@ -115,14 +119,17 @@ struct Operands {
     GuardedBuffer<float> room(partial_moments_bytes(parts, g.k) / 4);
     if (epilogue.sums.data) of_kernel.moments = partial_moments(room.workspace(), parts, g.k);
     const WgmmaConvArguments<T> arguments = {y.data(), x.data(), filter.data(), of_kernel, g};
-    RONDO_RETURN_IF_ERROR(launch_conv2d_wgmma("test", c.options.math, ConvOperation::forward, *kernel.wgmma,
-                                              kernel.pixels, arguments, stream));
+    RONDO_RETURN_IF_ERROR(with_tensor_arithmetic<T>(kernel.tile->arithmetic, [&]<Arithmetic kArithmetic>() {
+      return launch_conv2d_wgmma<kArithmetic>("test", ConvOperation::forward, *kernel.tile, kernel.pixels,
+                                              arguments, stream);
+    }));
     if (!epilogue.sums.data) return {};
     return add_partial_moments("test", sums.data(), of_kernel.moments, parts, room.workspace(), stream);
   }
   bool fits(const Kernel& kernel) {
-    if (!kernel.wgmma) return true;
-    return wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, geometry_of(c), x.data(), filter.data()) &&
+    if (!kernel.by_wgmma()) return true;
+    return wgmma_conv_fits(ConvOperation::forward, kernel.tile->arithmetic, geometry_of(c), x.data(),
+                           filter.data()) &&
            (kernel.pixels == WgmmaConvPixels::box
                 ? wgmma_box_fits(ConvOperation::forward, geometry_of(c))
                 : wgmma_im2col_fits(ConvOperation::forward, geometry_of(c)));
@@ -220,7 +227,7 @@ TYPED_TEST(ConvEpilogueTest, ResidualAndSumsNarrow) {
     c.options.math = TypeParam::kMath;
     for (const Kernel& kernel : kernels_for<T>(TypeParam::kMath))
       for (int64_t i = 0; i < 3; ++i) {
-        const int64_t offset = kernel.wgmma ? 0 : (number + i) % 3;
+        const int64_t offset = kernel.by_wgmma() ? 0 : (number + i) % 3;
         const auto& [present, relu, in_place] = kResiduals[i];
         check<T>(c, offset, number % 2 == 0 ? offset : (number + i) % 2, present, relu, in_place, kernel);
       }
@@ -239,8 +246,7 @@ TYPED_TEST(ConvEpilogueTest, SumsOfConsecutivePixelsByWgmma) {
     const ConvGeometry g = geometry_of(c);
     EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::forward, g), WgmmaConvPixels::im2col);
     TileNeeds needs = kGatherNeeds;
-    needs.type = dtype_of<T>;
-    needs.math = TypeParam::kMath;
+    needs.arithmetic = arithmetic_of(dtype_of<T>, TypeParam::kMath);
     EXPECT_TRUE(choose_wgmma_conv_tile(ConvOperation::forward, g, 1,
                                        choose_tile(g.output_pixels, g.k, 1, needs, device), device));
   }

@@ -7,7 +7,8 @@
 
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
-#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
+#include <rondo/kernels/conv/implicit_gemm/wgmma/wgmma_conv.h>
+#include <rondo/tests/kernels/convolutions_by_tile.h>
 #include <rondo/tests/kernels/launch_names.h>
 #include <rondo/tests/kernels/product_errors.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
@@ -35,6 +36,12 @@ Conv2dWorkspaceBytes workspace_of(const ConvCase& c) {
                                 c.options, dtype_of<T>);
 }
 
+// That of a convolution of T images by tensor cores.
+template <class T>
+Arithmetic tensor_arithmetic(const ConvCase& c) {
+  return arithmetic_of(dtype_of<T>, c.options.math);
+}
+
 Floats magnitudes(Floats values) {
   for (float& value : values) value = std::abs(value);
   return values;
@@ -51,45 +58,49 @@ testing::AssertionResult near(const std::vector<T>& got, const std::vector<doubl
   });
 }
 
-// Runs the three operations. `tile` as in implicit_gemm.h.
+// Runs the three operations, with a tile, or without one with the plan that is chosen.
 struct WithTile {
-  std::optional<ConvTile> tile;
+  std::optional<TileId> tile;
+  int64_t splits = 1;  // of y and dx
 
   // Of the workspace for y or dx.
   template <class T>
   int64_t image_workspace(ConvOperation operation, const ConvCase& c) const {
-    if (tile) return conv2d_partials_bytes(operation, geometry_of(c), tile->splits);
+    if (tile) return conv2d_partials_bytes(operation, geometry_of(c), splits);
     const Conv2dWorkspaceBytes bytes = workspace_of<T>(c);
     return operation == ConvOperation::forward ? bytes.forward : bytes.data_gradient;
   }
   template <class T>
   Status forward(const ConvCase& c, T* y, const T* x, const T* filter, const Conv2dEpilogueOf<T>& epilogue,
                  Workspace workspace, cudaStream_t stream) const {
-    return conv2d_forward(tile, y_view(c, y), x_view(c, x), filter_view(c, filter), c.options, epilogue,
-                          workspace, stream);
+    const ConvPlan plan = plan_of_tile(tile.value_or(TileId()), splits);
+    return conv2d_forward_with_plan<T>(tile ? &plan : nullptr, y_view(c, y), x_view(c, x),
+                                       filter_view(c, filter), c.options, epilogue, workspace, stream);
   }
   template <class T>
   Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, Workspace workspace,
                        cudaStream_t stream) const {
-    return conv2d_data_gradient(tile, x_view(c, dx), y_view(c, dy), filter_view(c, filter), c.options,
-                                workspace, stream);
+    const ConvPlan plan = plan_of_tile(tile.value_or(TileId()), splits);
+    return conv2d_data_gradient_with_plan<T>(tile ? &plan : nullptr, x_view(c, dx), y_view(c, dy),
+                                             filter_view(c, filter), c.options, workspace, stream);
   }
   template <class T>
   Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
                          cudaStream_t stream) const {
-    return conv2d_filter_gradient(tile ? std::optional(tile->id) : std::nullopt, filter_view(c, dw),
-                                  y_view(c, dy), x_view(c, x), c.options, workspace, stream);
+    const ConvPlan plan = filter_plan_of_tile(tile.value_or(TileId()), geometry_of(c));
+    return conv2d_filter_gradient_with_plan<T>(tile ? &plan : nullptr, filter_view(c, dw), y_view(c, dy),
+                                               x_view(c, x), c.options, workspace, stream);
   }
   friend std::ostream& operator<<(std::ostream& out, const WithTile& with) {
     if (!with.tile) return out << "no tile";
-    return out << "tile " << static_cast<int>(with.tile->id) << ", " << with.tile->splits << " parts";
+    return out << "tile " << *with.tile << ", " << with.splits << " parts";
   }
 };
 
-// The same with a tile of wgmma; tf32x3 takes 128 x 128 for 128 x 256. What does not fit it runs without a
-// tile.
+// The same with a tile of wgmma, of 128 rows; tf32x3 takes 128 columns for 256. What does not fit it runs
+// without a tile.
 struct WithWgmma {
-  WgmmaConvTile tile;
+  int columns;
   std::optional<WgmmaConvPixels> pixels = {};  // none: those that are chosen; also where these do not fit
   int64_t splits = 1;                          // of y and dx
 
@@ -99,9 +110,21 @@ struct WithWgmma {
     return pixels && fits ? *pixels : choose_wgmma_conv_pixels(operation, g);
   }
 
+  TileId tile(Arithmetic arithmetic) const {
+    return wgmma_tile(arithmetic, 128, arithmetic == Arithmetic::tf32x3 ? std::min(columns, 128) : columns);
+  }
+  // Calls launch.operator()<kArithmetic>(tile).
+  template <class T, class Launch>
+  Status with_arithmetic(const ConvCase& c, Launch&& launch) const {
+    const Arithmetic arithmetic = arithmetic_of(dtype_of<T>, c.options.math);
+    return with_tensor_arithmetic<T>(arithmetic, [&]<Arithmetic kArithmetic>() {
+      return launch.template operator()<kArithmetic>(tile(arithmetic));
+    });
+  }
+
   template <class T>
   int64_t image_workspace(ConvOperation operation, const ConvCase& c) const {
-    return wgmma_conv_fits(operation, dtype_of<T>, geometry_of(c), nullptr, nullptr)
+    return wgmma_conv_fits(operation, tensor_arithmetic<T>(c), geometry_of(c), nullptr, nullptr)
                ? conv2d_partials_bytes(operation, geometry_of(c), splits)
                : WithTile{}.image_workspace<T>(operation, c);
   }
@@ -109,39 +132,48 @@ struct WithWgmma {
   Status forward(const ConvCase& c, T* y, const T* x, const T* filter, const Conv2dEpilogueOf<T>& epilogue,
                  Workspace workspace, cudaStream_t stream) const {
     const ConvGeometry g = geometry_of(c);
-    if (!wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, g, x, filter))
+    if (!wgmma_conv_fits(ConvOperation::forward, tensor_arithmetic<T>(c), g, x, filter))
       return WithTile{}.forward(c, y, x, filter, epilogue, workspace, stream);
     const ConvEpilogue<T> of_kernel = {.bias = epilogue.bias.data, .relu = epilogue.relu};
     constexpr auto kForward = ConvOperation::forward;
-    return launch_conv2d_wgmma<T>("test", c.options.math, kForward, tile, pixels_of(kForward, g),
-                                  {y, x, filter, of_kernel, g, splits, static_cast<float*>(workspace.data)},
-                                  stream);
+    return with_arithmetic<T>(c, [&]<Arithmetic kArithmetic>(const TileId& tile) {
+      return launch_conv2d_wgmma<kArithmetic>(
+          "test", kForward, tile, pixels_of(kForward, g),
+          {y, x, filter, of_kernel, g, splits, static_cast<float*>(workspace.data)}, stream);
+    });
   }
   template <class T>
   Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, Workspace workspace,
                        cudaStream_t stream) const {
     const ConvGeometry g = geometry_of(c);
-    if (!wgmma_conv_fits(ConvOperation::data_gradient, dtype_of<T>, g, dy, filter))
+    if (!wgmma_conv_fits(ConvOperation::data_gradient, tensor_arithmetic<T>(c), g, dy, filter))
       return WithTile{}.data_gradient(c, dx, dy, filter, workspace, stream);
     constexpr auto kGradient = ConvOperation::data_gradient;
-    return launch_conv2d_wgmma<T>("test", c.options.math, kGradient, tile, pixels_of(kGradient, g),
-                                  {dx, dy, filter, {}, g, splits, static_cast<float*>(workspace.data)},
-                                  stream);
+    return with_arithmetic<T>(c, [&]<Arithmetic kArithmetic>(const TileId& tile) {
+      return launch_conv2d_wgmma<kArithmetic>(
+          "test", kGradient, tile, pixels_of(kGradient, g),
+          {dx, dy, filter, {}, g, splits, static_cast<float*>(workspace.data)}, stream);
+    });
   }
   template <class T>
   Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
                          cudaStream_t stream) const {
     const ConvGeometry g = geometry_of(c);
-    if (!wgmma_conv_fits(ConvOperation::filter_gradient, dtype_of<T>, g, dy, x))
+    if (!wgmma_conv_fits(ConvOperation::filter_gradient, tensor_arithmetic<T>(c), g, dy, x))
       return WithTile{}.filter_gradient(c, dw, dy, x, workspace, stream);
     const int64_t part = int64_t{g.patch} * ((g.k + 3) / 4 * 4) * 4;  // bytes
     const int64_t parts = std::max<int64_t>(1, workspace.bytes / part);
     constexpr auto kGradient = ConvOperation::filter_gradient;
-    return launch_filter_gradient_wgmma("test", tile, pixels_of(kGradient, g), dw, dy, x, g, parts,
-                                        static_cast<float*>(workspace.data), stream);
+    if constexpr (std::is_same_v<T, float>)
+      return bad_argument("wgmma has no filter gradient of floats");
+    else
+      return with_arithmetic<T>(c, [&]<Arithmetic kArithmetic>(const TileId& tile) {
+        return launch_filter_gradient_wgmma<kArithmetic>("test", tile, pixels_of(kGradient, g), dw, dy, x, g,
+                                                         parts, static_cast<float*>(workspace.data), stream);
+      });
   }
   friend std::ostream& operator<<(std::ostream& out, const WithWgmma& with) {
-    return out << "tile of wgmma " << static_cast<int>(with.tile) << ", pixels "
+    return out << with.columns << " columns by wgmma, pixels "
                << (with.pixels ? static_cast<int>(*with.pixels) : -1) << ", " << with.splits << " parts";
   }
 };
@@ -216,10 +248,10 @@ using Types = testing::Types<__nv_bfloat16, __half>;
 TYPED_TEST_SUITE(ConvNarrow, Types);
 
 // Whether a block of the device has the shared memory of the tile.
-bool fits(TileId tile) {
+bool fits(const TileId& tile) {
   DeviceProperties device;
   EXPECT_TRUE(ok(device_properties(&device)));
-  const TileInfo& info = tile_infos()[static_cast<size_t>(tile)];
+  const TileInfo& info = tile_info(tile);
   return std::max(shared_bytes(info, kGatherNeeds), shared_bytes(info, kPatchNeeds)) <=
          device.shared_bytes_per_block;
 }
@@ -236,13 +268,11 @@ TYPED_TEST(ConvNarrow, DrawnShapes) {
         1 + random.below(4), r + random.below(9), s + random.below(9), channels(), channels(), r, s};
     c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
     c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
-    constexpr bool kBf16 = std::is_same_v<TypeParam, __nv_bfloat16>;
-    constexpr TileId kTiles[] = {kBf16 ? TileId::kBf16Of64x64 : TileId::kFp16Of64x64,
-                                 kBf16 ? TileId::kBf16Of128x128 : TileId::kFp16Of128x128};
+    constexpr Arithmetic kArithmetic = arithmetic_of(dtype_of<TypeParam>, Math::fp32);
+    constexpr TileId kTiles[] = {mma_tile(kArithmetic, 64, 64), mma_tile(kArithmetic, 128, 128)};
     const int64_t tile = random.below(fits(kTiles[1]) ? 3 : fits(kTiles[0]) ? 2 : 1);
-    check<TypeParam>(
-        c, random.below(2) == 0 ? 0 : 1 + random.below(8), random.below(2) == 0,
-        WithTile{tile > 0 ? std::optional(ConvTile(kTiles[tile - 1], 1 + random.below(4))) : std::nullopt});
+    check<TypeParam>(c, random.below(2) == 0 ? 0 : 1 + random.below(8), random.below(2) == 0,
+                     tile > 0 ? WithTile{kTiles[tile - 1], 1 + random.below(4)} : WithTile{});
   }
 }
 
@@ -271,12 +301,11 @@ class ConvNarrowWgmma : public testing::Test {
 TYPED_TEST_SUITE(ConvNarrowWgmma, Types);
 
 constexpr WgmmaConvPixels kBoxPixels = WgmmaConvPixels::box, kIm2colPixels = WgmmaConvPixels::im2col;
-constexpr WgmmaConvTile kWgmmaTiles[] = {WgmmaConvTile::k128x256, WgmmaConvTile::k128x128,
-                                         WgmmaConvTile::k128x64};
+constexpr int kWgmmaColumns[] = {256, 128, 64};
 
 // The combinations of tiles, rows and parts in turn.
 WithWgmma drawn_with(int draw) {
-  return {kWgmmaTiles[draw % 3], draw / 3 % 2 == 0 ? kBoxPixels : kIm2colPixels, 1 + draw % 4};
+  return {kWgmmaColumns[draw % 3], draw / 3 % 2 == 0 ? kBoxPixels : kIm2colPixels, 1 + draw % 4};
 }
 
 TYPED_TEST(ConvNarrowWgmma, DrawnShapes) {
@@ -338,7 +367,7 @@ TYPED_TEST(ConvNarrowWgmma, ConsecutivePixels) {
     const ConvGeometry g = geometry_of(c);
     EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::forward, g), c.n == 128 ? kBoxPixels : kIm2colPixels)
         << i;
-    check<TypeParam>(c, 0, i % 2 == 0, WithWgmma{kWgmmaTiles[i % 3], kIm2colPixels});
+    check<TypeParam>(c, 0, i % 2 == 0, WithWgmma{kWgmmaColumns[i % 3], kIm2colPixels});
     ++i;
   }
 }
@@ -367,7 +396,8 @@ void check_float_forward(const ConvCase& c, bool fused, const WithWgmma& with, c
   Conv2dEpilogue epilogue;
   if (fused) epilogue = {.bias = dev_bias.view(), .relu = true};
   const ConvGeometry g = geometry_of(c);
-  ASSERT_TRUE(wgmma_conv_fits(ConvOperation::forward, DType::float32, g, dev_x.data(), dev_filter.data()));
+  ASSERT_TRUE(wgmma_conv_fits(ConvOperation::forward, tensor_arithmetic<float>(c), g, dev_x.data(),
+                              dev_filter.data()));
   GuardedBuffer<float> parts(with.image_workspace<float>(ConvOperation::forward, c) / 4);
   ASSERT_TRUE(ok(with.forward<float>(c, y.data(), dev_x.data(), dev_filter.data(), epilogue,
                                      parts.workspace(), stream)));
@@ -382,7 +412,7 @@ void check_float_data_gradient(const ConvCase& c, int64_t filter_offset, std::op
   std::ostringstream name;
   PrintTo(c, &name);
   SCOPED_TRACE(concat(name.str(), ", filter offset ", filter_offset, ", others ", offsets, ", ",
-                      with.value_or(WithWgmma{kWgmmaTiles[0]}), with ? "" : " if none is chosen"));
+                      with.value_or(WithWgmma{kWgmmaColumns[0]}), with ? "" : " if none is chosen"));
   const Stream stream;
   const Floats given_dy = without_ties(normal_values(c.y_size(), 1)),
                given_filter = without_ties(normal_values(c.filter_size(), 2)), dy = read(c, given_dy),
@@ -390,8 +420,8 @@ void check_float_data_gradient(const ConvCase& c, int64_t filter_offset, std::op
   GuardedBuffer<float> dev_dy(given_dy, offsets.dy), dev_filter(given_filter, filter_offset),
       dx(c.x_size(), offsets.dx);
   const ConvGeometry g = geometry_of(c);
-  ASSERT_TRUE(
-      wgmma_conv_fits(ConvOperation::data_gradient, DType::float32, g, dev_dy.data(), dev_filter.data()));
+  ASSERT_TRUE(wgmma_conv_fits(ConvOperation::data_gradient, tensor_arithmetic<float>(c), g, dev_dy.data(),
+                              dev_filter.data()));
   constexpr auto kGradient = ConvOperation::data_gradient;
   const int64_t bytes = workspace_of<float>(c).data_gradient, splits = conv2d_splits(kGradient, g);
   ASSERT_EQ(bytes, c.filter_size() * 4 + conv2d_partials_bytes(kGradient, g, splits));
@@ -463,8 +493,8 @@ TEST_P(ConvFloatWgmma, Forward) {
 TEST_P(ConvFloatWgmma, ConsecutivePixels) {
   for (int i = 0; ConvCase c : kIm2colCases) {
     c.options.math = GetParam();
-    check_float_forward(c, i % 2 == 0, {kWgmmaTiles[i % 3], kIm2colPixels});
-    check_float_data_gradient(c, i % 2, WithWgmma{kWgmmaTiles[i % 3], kIm2colPixels});
+    check_float_forward(c, i % 2 == 0, {kWgmmaColumns[i % 3], kIm2colPixels});
+    check_float_data_gradient(c, i % 2, WithWgmma{kWgmmaColumns[i % 3], kIm2colPixels});
     ++i;
   }
 }
@@ -486,9 +516,8 @@ TEST_P(ConvFloatWgmma, DataGradient) {
   const ConvCase large = {264, 8, 8, 256, 28, 2, 1, in_math({})};
   DeviceProperties device;
   ASSERT_TRUE(ok(device_properties(&device)));
-  ASSERT_TRUE(choose_wgmma_conv_tile(
-      ConvOperation::data_gradient, geometry_of(large), 1,
-      GetParam() == Math::tf32 ? TileId::kTf32Of128x128 : TileId::kTf32x3Of128x128, device));
+  ASSERT_TRUE(choose_wgmma_conv_tile(ConvOperation::data_gradient, geometry_of(large), 1,
+                                     mma_tile(arithmetic_of(DType::float32, GetParam()), 128, 128), device));
   check_float_data_gradient(large, 3, std::nullopt);
   // Its partial sums are before the copy of the filter.
   const ConvCase divided = {20, 4, 4, 256, 512, 3, 3, in_math(kPadded)};
@@ -500,7 +529,7 @@ TEST_P(ConvFloatWgmma, DataGradient) {
 // wgmma and mma.sync add the same products of each step (8 values of k) in the same order, and the executor
 // truncates both in the same way. With channels in multiples of 32 their k-tiles are the same.
 TEST_P(ConvFloatWgmma, HasTheBitsOfMmaSync) {
-  const TileId tile = GetParam() == Math::tf32 ? TileId::kTf32Of64x64 : TileId::kTf32x3Of64x64;
+  const TileId tile = mma_tile(arithmetic_of(DType::float32, GetParam()), 64, 64);
   for (const ConvCase& c : {ConvCase{3, 9, 7, 64, 32, 3, 3, in_math(kPadded)},
                             ConvCase{2, 8, 8, 32, 96, 3, 3, in_math(kStrided)}}) {
     const Stream stream;
@@ -516,7 +545,7 @@ TEST_P(ConvFloatWgmma, HasTheBitsOfMmaSync) {
     GuardedBuffer<float> transposed(c.filter_size());
     ASSERT_TRUE(ok(transpose_filter(transposed.data(), filter.data(), geometry_of(c), stream)));
     const auto [y, dx] = run(WithTile{tile}, filter.data());
-    for (const WgmmaConvTile wide : kWgmmaTiles) {
+    for (const int wide : kWgmmaColumns) {
       const auto [y_of_wgmma, dx_of_wgmma] = run(WithWgmma{wide, kBoxPixels}, transposed.data());
       EXPECT_TRUE(all_equal_bits(y_of_wgmma, y));
       EXPECT_TRUE(all_equal_bits(dx_of_wgmma, dx));

@@ -28,27 +28,21 @@ void add(Lines* lines, const std::string& key, const std::string& value) {
     found->second += " " + value;
 }
 
-struct Arithmetic {
-  const char* name;
-  DType type;
-  Math math;
-  int capability;  // the least that has it, times 10
-};
-constexpr Arithmetic kArithmetics[] = {{"fp32", DType::float32, Math::fp32, 0},
-                                       {"tf32", DType::float32, Math::tf32, 80},
-                                       {"tf32x3", DType::float32, Math::tf32x3, 80},
-                                       {"bf16", DType::bfloat16, Math::fp32, 80},
-                                       {"fp16", DType::float16, Math::fp32, 75}};
+constexpr int least_capability_of(Arithmetic arithmetic) {
+  const bool of_floats = factor_type(arithmetic) == DType::float32;
+  return least_capability(factor_type(arithmetic),
+                          of_floats && uses_tensor_cores(arithmetic) ? Math::tf32 : Math::fp32);
+}
 
-ConvProblem problem_of(ConvOperation operation, const ConvCase& c, const Arithmetic& arithmetic) {
-  return {operation, geometry_of(c), arithmetic.type, arithmetic.math, c.options.algorithm};
+ConvProblem problem_of(ConvOperation operation, const ConvCase& c, Arithmetic arithmetic) {
+  return {operation, geometry_of(c), arithmetic, c.options.algorithm};
 }
 
 // The plans of the GPUs that have the arithmetic: "plan: GPUs".
-std::vector<std::string> plans_of(ConvOperation operation, const ConvCase& c, const Arithmetic& arithmetic) {
+std::vector<std::string> plans_of(ConvOperation operation, const ConvCase& c, Arithmetic arithmetic) {
   Lines gpus_of;
   for (const Gpu& gpu : all_gpus()) {
-    if (gpu.capability < arithmetic.capability) continue;
+    if (gpu.capability < least_capability_of(arithmetic)) continue;
     std::ostringstream plan;
     plan << choose_conv_plan(problem_of(operation, c, arithmetic), gpu.device);
     add(&gpus_of, plan.str(), gpu.name);
@@ -90,9 +84,9 @@ TEST(ConvPlan, Table) {
               << layer.k << ", filter " << layer.filter << ", stride " << layer.stride << ", " << images
               << " images, " << name << "\n";
         Lines types_of;
-        for (const Arithmetic& arithmetic : kArithmetics)
+        for (const Arithmetic arithmetic : kArithmetics)
           for (const std::string& plan : plans_of(operation, c, arithmetic))
-            add(&types_of, plan, arithmetic.name);
+            add(&types_of, plan, name_of(arithmetic));
         for (const auto& [plan, types] : types_of) table << "  " << types << ": " << plan << "\n";
       }
   std::ifstream file(RONDO_CONV_PLANS);
@@ -108,7 +102,7 @@ TEST(ConvPlan, ThePartsDoNotDependOnTheDevice) {
   for (const ConvCase& c : cases)
     for (const ConvOperation operation :
          {ConvOperation::forward, ConvOperation::data_gradient, ConvOperation::filter_gradient})
-      for (const Arithmetic& arithmetic : kArithmetics) {
+      for (const Arithmetic arithmetic : kArithmetics) {
         const ConvProblem problem = problem_of(operation, c, arithmetic);
         for (const Gpu& gpu : all_gpus())
           EXPECT_EQ(choose_conv_plan(problem, gpu.device).splits, conv_parts(problem)) << gpu.name;
@@ -118,7 +112,7 @@ TEST(ConvPlan, ThePartsDoNotDependOnTheDevice) {
 // The workspace and the second pass grow with the parts, so their number has a limit.
 TEST(ConvPlan, AFilterGradientHasAtMost128Parts) {
   const auto parts = [](const ConvCase& c) {
-    return conv_parts(problem_of(ConvOperation::filter_gradient, c, kArithmetics[0]));
+    return conv_parts(problem_of(ConvOperation::filter_gradient, c, Arithmetic::fp32));
   };
   // Three chunks of 8 channels: a block of 128 threads has 42 rows of threads, and each has two rows of y.
   const auto few_channels = [&](int64_t images, int64_t rows) {
@@ -156,7 +150,7 @@ TEST(ConvPlan, TheMethodDependsOnShapeAndOptions) {
   const auto method = [](ConvOperation operation, ConvCase c, ConvAlgorithm algorithm, Math math = Math::fp32,
                          DType type = DType::float32) {
     c.options.algorithm = algorithm;
-    return choose_conv_method(problem_of(operation, c, {"", type, math, 0}));
+    return choose_conv_method(problem_of(operation, c, arithmetic_of(type, math)));
   };
   using enum ConvOperation;
   using enum ConvAlgorithm;

@@ -5,7 +5,7 @@
 
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
-#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/tests/kernels/convolutions_by_tile.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -95,8 +95,10 @@ TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
   for (const TileInfo& tile : tile_infos())
     for (const auto& [offset, splits] :
          {std::pair(0, 1), std::pair(0, 3), std::pair(1, 1), std::pair(1, 4)}) {
-      if (tile.type != DType::float32 || !check_math("", tile.math).ok()) continue;
-      const std::string what = concat("tile ", tile.name, ", offset ", offset, ", parts ", splits);
+      const Arithmetic arithmetic = tile.id.arithmetic;
+      if (tile.id.instruction == Instruction::wgmma || factor_type(arithmetic) != DType::float32) continue;
+      if (!check_math("", uses_tensor_cores(arithmetic) ? Math::tf32 : Math::fp32).ok()) continue;
+      const std::string what = concat("tile ", tile.id, ", offset ", offset, ", parts ", splits);
       const auto partials = [parts = splits](int64_t size, int64_t channels) {
         return parts == 1 ? 0 : parts * (size / channels) * ((channels + 3) / 4 * 4);
       };
@@ -104,19 +106,21 @@ TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
           out(c.y_size(), offset), dx(c.x_size(), offset), dw(c.filter_size(), offset), scratch(bytes / 4),
           of_y(partials(c.y_size(), c.k)), of_dx(partials(c.x_size(), c.c));
       if (shared_bytes(tile, kGatherNeeds) <= device.shared_bytes_per_block) {
-        const ConvTile with(tile.id, splits);
-        ASSERT_TRUE(ok(conv2d_forward(with, y_view(c, out.data()), x_view<const float>(c, in.data()),
-                                      filter_view<const float>(c, weights.data()), c.options,
-                                      {.bias = biases.view(), .relu = true}, of_y.workspace(), stream)));
+        const ConvPlan with = plan_of_tile(tile.id, splits);
+        ASSERT_TRUE(ok(conv2d_forward_with_plan<float>(
+            &with, y_view(c, out.data()), x_view<const float>(c, in.data()),
+            filter_view<const float>(c, weights.data()), c.options, {.bias = biases.view(), .relu = true},
+            of_y.workspace(), stream)));
         EXPECT_TRUE(all_near(out.download(), expected_y, 0)) << what;
-        ASSERT_TRUE(ok(conv2d_data_gradient(
-            with, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
+        ASSERT_TRUE(ok(conv2d_data_gradient_with_plan<float>(
+            &with, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
             filter_view<const float>(c, weights.data()), c.options, of_dx.workspace(), stream)));
         EXPECT_TRUE(all_near(dx.download(), expected_dx, 0)) << what;
       }
       if (shared_bytes(tile, kPatchNeeds) <= device.shared_bytes_per_block) {
-        ASSERT_TRUE(ok(conv2d_filter_gradient(
-            tile.id, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
+        const ConvPlan with = filter_plan_of_tile(tile.id, geometry_of(c));
+        ASSERT_TRUE(ok(conv2d_filter_gradient_with_plan<float>(
+            &with, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
             x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
         EXPECT_TRUE(all_near(dw.download(), expected_dw, summands <= 4096 ? 0 : summands * 0x1p-24)) << what;
       }
@@ -237,16 +241,16 @@ TEST(Conv2dSplits, BitsOfEveryTileAndImage) {
           of_dx(splits * c.x_size() / c.c * ((c.c + 3) / 4 * 4));
       std::vector<float> first_y, first_dx;
       for (const TileInfo& tile : tile_infos()) {
-        if (tile.type != DType::float32 || tile.math != Math::fp32) continue;
+        if (tile.id.arithmetic != Arithmetic::fp32) continue;
         if (shared_bytes(tile, kGatherNeeds) > device.shared_bytes_per_block) continue;
-        SCOPED_TRACE(concat(testing::PrintToString(c), ", tile ", tile.name, ", ", splits, " parts"));
-        const ConvTile with(tile.id, splits);
-        ASSERT_TRUE(ok(conv2d_forward(with, y_view(c, y.data()), x_view<const float>(c, x.data()),
-                                      filter_view<const float>(c, filter.data()), c.options, {},
-                                      of_y.workspace(), stream)));
-        ASSERT_TRUE(ok(conv2d_data_gradient(with, x_view(c, dx.data()), y_view<const float>(c, dy.data()),
-                                            filter_view<const float>(c, filter.data()), c.options,
-                                            of_dx.workspace(), stream)));
+        SCOPED_TRACE(concat(testing::PrintToString(c), ", tile ", tile.id, ", ", splits, " parts"));
+        const ConvPlan with = plan_of_tile(tile.id, splits);
+        ASSERT_TRUE(ok(conv2d_forward_with_plan<float>(
+            &with, y_view(c, y.data()), x_view<const float>(c, x.data()),
+            filter_view<const float>(c, filter.data()), c.options, {}, of_y.workspace(), stream)));
+        ASSERT_TRUE(ok(conv2d_data_gradient_with_plan<float>(
+            &with, x_view(c, dx.data()), y_view<const float>(c, dy.data()),
+            filter_view<const float>(c, filter.data()), c.options, of_dx.workspace(), stream)));
         if (first_y.empty()) first_y = y.download(), first_dx = dx.download();
         EXPECT_EQ(differ(y.download()), 0);
         EXPECT_EQ(differ(dx.download()), 0);

@@ -3,12 +3,13 @@
 
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
-#include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
-#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
+#include <rondo/kernels/conv/implicit_gemm/wgmma/pixel_box.h>
+#include <rondo/kernels/conv/implicit_gemm/wgmma/wgmma_conv.h>
+#include <rondo/tests/kernels/convolutions_by_tile.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/support/inputs.h>
-#include <rondo/kernels/conv/implicit_gemm/im2col_axis.cuh>
 #include <rondo/kernels/conv/implicit_gemm/taps.cuh>
+#include <rondo/kernels/conv/implicit_gemm/wgmma/im2col_axis.cuh>
 
 #include <algorithm>
 #include <optional>
@@ -21,24 +22,32 @@ constexpr Conv2dOptions kPadded = {.pad_h = 1, .pad_w = 1},
                         kStrided = {.stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1};
 constexpr WgmmaConvPixels kBoxPixels = WgmmaConvPixels::box, kIm2colPixels = WgmmaConvPixels::im2col;
 
+// Those of a tile of 128 rows by wgmma.
+std::optional<int> columns_of(const std::optional<TileId>& tile) {
+  if (!tile) return std::nullopt;
+  EXPECT_EQ(tile->instruction, Instruction::wgmma);
+  EXPECT_EQ(tile->m, 128);
+  return tile->n;
+}
+
 // Math::tf32 and tf32x3 take these kernels where the estimated time is less: in the layers of ResNet-18. The
 // widest tile of tf32x3 is 128 x 128.
 TEST(ConvFloat, WgmmaIsChosen) {
-  using enum WgmmaConvTile;
   struct Layer {
     int64_t size, channels;
-    WgmmaConvTile tf32, tf32x3;
+    int tf32, tf32x3;  // columns
   };
-  constexpr Layer kLayers[] = {
-      {28, 64, k128x64, k128x64}, {14, 128, k128x128, k128x128}, {7, 256, k128x256, k128x128}};
+  constexpr Layer kLayers[] = {{28, 64, 64, 64}, {14, 128, 128, 128}, {7, 256, 256, 128}};
   const DeviceProperties h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
   for (const Layer& layer : kLayers) {
     const ConvGeometry g =
         geometry_of({256, layer.size, layer.size, layer.channels, layer.channels, 3, 3, kPadded});
     for (const ConvOperation operation : {ConvOperation::forward, ConvOperation::data_gradient}) {
       SCOPED_TRACE(concat(layer.size, ", operation ", static_cast<int>(operation)));
-      EXPECT_EQ(choose_wgmma_conv_tile(operation, g, 1, TileId::kTf32Of128x128, h100), layer.tf32);
-      EXPECT_EQ(choose_wgmma_conv_tile(operation, g, 1, TileId::kTf32x3Of128x128, h100), layer.tf32x3);
+      EXPECT_EQ(choose_wgmma_conv_tile(operation, g, 1, mma_tile(Arithmetic::tf32, 128, 128), h100),
+                wgmma_tile(Arithmetic::tf32, 128, layer.tf32));
+      EXPECT_EQ(choose_wgmma_conv_tile(operation, g, 1, mma_tile(Arithmetic::tf32x3, 128, 128), h100),
+                wgmma_tile(Arithmetic::tf32x3, 128, layer.tf32x3));
     }
   }
 }
@@ -147,12 +156,12 @@ TEST(WgmmaConv, ConsecutivePixelsWhereTheyVisitFewerTaps) {
       const ConvGeometry g = geometry_of({32, 28, 28, 64, 64, 3, 3, strided});
       EXPECT_FALSE(wgmma_box_fits(operation, g));
       EXPECT_EQ(choose_wgmma_conv_pixels(operation, g), kIm2colPixels);
-      EXPECT_TRUE(wgmma_conv_fits(operation, DType::bfloat16, g, nullptr, nullptr));
+      EXPECT_TRUE(wgmma_conv_fits(operation, Arithmetic::bf16, g, nullptr, nullptr));
     }
   const ConvGeometry far = geometry_of({32, 28, 28, 64, 64, 3, 3, {.stride_h = 2, .pad_h = 129}});
-  EXPECT_FALSE(wgmma_conv_fits(ConvOperation::forward, DType::bfloat16, far, nullptr, nullptr));
-  EXPECT_FALSE(wgmma_conv_fits(ConvOperation::filter_gradient, DType::bfloat16, far, nullptr, nullptr));
-  EXPECT_TRUE(wgmma_conv_fits(ConvOperation::data_gradient, DType::bfloat16, far, nullptr, nullptr));
+  EXPECT_FALSE(wgmma_conv_fits(ConvOperation::forward, Arithmetic::bf16, far, nullptr, nullptr));
+  EXPECT_FALSE(wgmma_conv_fits(ConvOperation::filter_gradient, Arithmetic::bf16, far, nullptr, nullptr));
+  EXPECT_TRUE(wgmma_conv_fits(ConvOperation::data_gradient, Arithmetic::bf16, far, nullptr, nullptr));
   // What a map of im2col mode cannot describe.
   const auto fits = [](ConvOperation operation, const ConvCase& c) {
     return wgmma_im2col_fits(operation, geometry_of(c));
@@ -182,22 +191,22 @@ TEST(WgmmaConv, TilesOfResNet) {
   const auto tile = [&](ConvOperation operation, int64_t size, int64_t c, int64_t k, int64_t splits,
                         int64_t images = 256) {
     const ConvGeometry g = geometry_of({images, size, size, c, k, 3, 3, kPadded});
-    return choose_wgmma_conv_tile(operation, g, splits, TileId::kBf16Of128x128, h100);
+    return columns_of(
+        choose_wgmma_conv_tile(operation, g, splits, mma_tile(Arithmetic::bf16, 128, 128), h100));
   };
-  using enum WgmmaConvTile;
-  EXPECT_EQ(tile(ConvOperation::forward, 28, 64, 64, 1), k128x64);
-  EXPECT_EQ(tile(ConvOperation::data_gradient, 28, 64, 64, 1), k128x64);
-  EXPECT_EQ(tile(ConvOperation::forward, 14, 128, 128, 1), k128x128);
-  EXPECT_EQ(tile(ConvOperation::forward, 7, 256, 256, 1), k128x256);
-  EXPECT_EQ(tile(ConvOperation::filter_gradient, 7, 256, 256, 8), k128x128);  // 288 tiles are 3 waves
+  EXPECT_EQ(tile(ConvOperation::forward, 28, 64, 64, 1), 64);
+  EXPECT_EQ(tile(ConvOperation::data_gradient, 28, 64, 64, 1), 64);
+  EXPECT_EQ(tile(ConvOperation::forward, 14, 128, 128, 1), 128);
+  EXPECT_EQ(tile(ConvOperation::forward, 7, 256, 256, 1), 256);
+  EXPECT_EQ(tile(ConvOperation::filter_gradient, 7, 256, 256, 8), 128);  // 288 tiles are 3 waves
   // 4096 or 2048 pixels and 512 channels: 128 tiles of 128x128, or of 128x64, are one wave.
   for (const ConvOperation operation : {ConvOperation::forward, ConvOperation::data_gradient}) {
-    EXPECT_EQ(tile(operation, 4, 512, 512, 1), k128x128);
-    EXPECT_EQ(tile(operation, 4, 512, 512, 1, 128), k128x64);
+    EXPECT_EQ(tile(operation, 4, 512, 512, 1), 128);
+    EXPECT_EQ(tile(operation, 4, 512, 512, 1, 128), 64);
   }
   const DeviceProperties a100 = {.multiprocessors = 108, .shared_bytes_per_block = 163 << 10, .wgmma = false};
   EXPECT_EQ(choose_wgmma_conv_tile(ConvOperation::forward, geometry_of({256, 28, 28, 64, 64, 3, 3, kPadded}),
-                                   1, TileId::kBf16Of128x128, a100),
+                                   1, mma_tile(Arithmetic::bf16, 128, 128), a100),
             std::nullopt);
 }
 
@@ -206,43 +215,43 @@ TEST(WgmmaConv, TilesOfResNet) {
 TEST(WgmmaConv, FewChannelsAreForMmaSync) {
   const DeviceProperties h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
   // With one part of k.
-  const auto tile = [&](ConvOperation operation, const ConvCase& c, DType type) {
+  const auto tile = [&](ConvOperation operation, const ConvCase& c, Arithmetic arithmetic) {
     const ConvGeometry g = geometry_of(c);
     TileNeeds needs = kGatherNeeds;
-    needs.type = type;
-    needs.math = type == DType::float32 ? Math::tf32 : Math::fp32;
+    needs.arithmetic = arithmetic;
     const GemmShape product = operation == ConvOperation::filter_gradient
                                   ? GemmShape{g.patch, g.k, g.output_pixels}
                                   : conv2d_product(operation, g);
-    return choose_wgmma_conv_tile(operation, g, 1, choose_tile(product.m, product.n, 1, needs, h100), h100);
+    return columns_of(
+        choose_wgmma_conv_tile(operation, g, 1, choose_tile(product.m, product.n, 1, needs, h100), h100));
   };
   using enum ConvOperation;
-  using enum WgmmaConvTile;
-  constexpr DType kBf16 = DType::bfloat16, kTf32 = DType::float32;
+  constexpr Arithmetic kBf16 = Arithmetic::bf16, kTf32 = Arithmetic::tf32;
   const auto square = [](int64_t c, int64_t k) { return ConvCase{256, 28, 28, c, k, 3, 3, kPadded}; };
   EXPECT_EQ(tile(forward, square(8, 64), kBf16), std::nullopt);
   EXPECT_EQ(tile(data_gradient, square(64, 8), kBf16), std::nullopt);
   EXPECT_EQ(tile(forward, square(72, 64), kBf16), std::nullopt);  // 1152 steps; dense 704
-  EXPECT_EQ(tile(forward, square(56, 64), kBf16), k128x64);       // 576; dense 512
-  EXPECT_EQ(tile(data_gradient, square(64, 64), kBf16), k128x64);
+  EXPECT_EQ(tile(forward, square(56, 64), kBf16), 64);            // 576; dense 512
+  EXPECT_EQ(tile(data_gradient, square(64, 64), kBf16), 64);
   EXPECT_EQ(tile(forward, square(8, 64), kTf32), std::nullopt);
-  EXPECT_EQ(tile(forward, square(32, 64), kTf32), k128x64);
+  EXPECT_EQ(tile(forward, square(32, 64), kTf32), 64);
   // The second convolution of LeNet: 25 taps of 20 channels are 800 steps; dense, 512.
   EXPECT_EQ(tile(forward, {256, 13, 13, 20, 50, 5, 5}, kTf32), std::nullopt);
   // With a stride of 2, a phase of the data gradient has 1, 2 or 4 taps, 2.25 in the mean.
   EXPECT_EQ(tile(data_gradient, {256, 28, 28, 64, 24, 3, 3, kStrided}, kBf16), std::nullopt);
-  EXPECT_EQ(tile(data_gradient, {256, 28, 28, 64, 64, 3, 3, kStrided}, kBf16), k128x64);
+  EXPECT_EQ(tile(data_gradient, {256, 28, 28, 64, 64, 3, 3, kStrided}, kBf16), 64);
   // k of the filter gradient are pixels, 64 in a step: for 17 x 17 pixels 9 boxes, or 5 steps in their order.
-  EXPECT_EQ(tile(filter_gradient, {1, 17, 17, 512, 512, 3, 3, kPadded}, kBf16), k128x256);
-  EXPECT_EQ(tile(filter_gradient, {1, 16, 16, 512, 512, 3, 3, kPadded}, kBf16), k128x256);
+  EXPECT_EQ(tile(filter_gradient, {1, 17, 17, 512, 512, 3, 3, kPadded}, kBf16), 256);
+  EXPECT_EQ(tile(filter_gradient, {1, 16, 16, 512, 512, 3, 3, kPadded}, kBf16), 256);
   // Where the corner is out of range there are only boxes.
   EXPECT_EQ(tile(filter_gradient, {1, 146, 17, 512, 512, 130, 3, {.pad_w = 1}}, kBf16), std::nullopt);
 }
 
 TEST(WgmmaConv, Fits) {
   const auto fits = [](const ConvCase& c, uintptr_t a = 64, uintptr_t b = 64,
-                       ConvOperation operation = ConvOperation::data_gradient, DType type = DType::bfloat16) {
-    return wgmma_conv_fits(operation, type, geometry_of(c), reinterpret_cast<const void*>(a),
+                       ConvOperation operation = ConvOperation::data_gradient,
+                       Arithmetic arithmetic = Arithmetic::bf16) {
+    return wgmma_conv_fits(operation, arithmetic, geometry_of(c), reinterpret_cast<const void*>(a),
                            reinterpret_cast<const void*>(b));
   };
   EXPECT_TRUE(fits({1, 9, 9, 8, 16, 3, 3}));
@@ -258,13 +267,13 @@ TEST(WgmmaConv, Fits) {
   EXPECT_FALSE(fits({1, 9, 40, 8, 16, 3, 3, {.stride_w = 9}})) << "stride_w";
   EXPECT_TRUE(fits({1, 9, 9, 8, 16, 3, 3, {.stride_h = 9, .stride_w = 9}})) << "one row and one column";
   EXPECT_FALSE(fits({0, 9, 9, 8, 16, 3, 3})) << "no images";
-  EXPECT_TRUE(fits({1, 9, 9, 12, 21, 3, 3}, 64, 64, ConvOperation::forward, DType::float32));
-  EXPECT_FALSE(fits({1, 9, 9, 14, 21, 3, 3}, 64, 64, ConvOperation::forward, DType::float32))
+  EXPECT_TRUE(fits({1, 9, 9, 12, 21, 3, 3}, 64, 64, ConvOperation::forward, Arithmetic::tf32));
+  EXPECT_FALSE(fits({1, 9, 9, 14, 21, 3, 3}, 64, 64, ConvOperation::forward, Arithmetic::tf32))
       << "in channels";
-  EXPECT_TRUE(fits({1, 9, 9, 7, 12, 3, 3}, 64, 68, ConvOperation::data_gradient, DType::float32));
-  EXPECT_FALSE(fits({1, 9, 9, 8, 14, 3, 3}, 64, 64, ConvOperation::data_gradient, DType::float32))
+  EXPECT_TRUE(fits({1, 9, 9, 7, 12, 3, 3}, 64, 68, ConvOperation::data_gradient, Arithmetic::tf32));
+  EXPECT_FALSE(fits({1, 9, 9, 8, 14, 3, 3}, 64, 64, ConvOperation::data_gradient, Arithmetic::tf32))
       << "out channels";
-  EXPECT_FALSE(fits({1, 9, 9, 8, 16, 3, 3}, 64, 64, ConvOperation::filter_gradient, DType::float32));
+  EXPECT_FALSE(fits({1, 9, 9, 8, 16, 3, 3}, 64, 64, ConvOperation::filter_gradient, Arithmetic::tf32));
 }
 
 // A part of k is a range of all taps. Of those that are visited, each is in one part.

@@ -53,10 +53,10 @@ std::vector<TensorProduct<T>> tensor_products() {
 // core/ and runtime/ and internal headers, which declare no operations, and the steps that the device lacks.
 inline std::set<std::string> declared_operations() {
   const std::set<std::string> internal = {
-      "conv_geometry.h",      "few_channels.h", "implicit_gemm.h",         "winograd.h",   "gemm_arguments.h",
-      "gemm_06_pipelined.h",  "gemm_config.h",  "gemm_with_tile.h",        "gemm_plan.h",  "gemm_with_plan.h",
-      "transposed_copy.h",    "tensor_rung.h",  "gemm_tc_07_persistent.h", "wgmma_conv.h", "moments.h",
-      "gemm_tc_09_stream_k.h"};
+      "conv_checks.h",     "device_properties.h", "few_channels.h",   "fp32_rung.h",   "gemm_arguments.h",
+      "gemm_fma.h",        "gemm_mma.h",          "gemm_plan.h",      "gemm_wgmma.h",  "gemm_with_plan.h",
+      "implicit_gemm.h",   "moments.h",           "pipelined_rung.h", "tensor_rung.h", "tile_row.h",
+      "transposed_copy.h", "wgmma_conv.h",        "winograd.h"};
   const std::regex function(R"(\bStatus\s+(\w+)\s*\()"), rung(R"(RONDO_(?:GEMM|TENSOR)_RUNG\((gemm_\w+)\))");
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(RONDO_KERNELS_FOLDER)) {
@@ -71,6 +71,9 @@ inline std::set<std::string> declared_operations() {
         names.insert((*match)[1]);
   }
   names.erase("name");  // the parameter of the macro that declares the steps
+  // What the templates of the operations call.
+  std::erase_if(
+      names, [](const std::string& name) { return name == "checked_gemm" || name.ends_with("_with_plan"); });
   for (const TensorRung& step : tensor_rungs())
     if (step.uses_wgmma && !check_wgmma("").ok()) names.erase(concat("gemm_", step.id));
   return names;

@@ -5,7 +5,7 @@
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/conv_plan.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
-#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/tests/kernels/convolutions_by_tile.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
@@ -27,7 +27,7 @@ struct ConvArithmetic {
 
 struct ConvDraw {
   ConvCase c;
-  const TileInfo* tile;                    // null: the library chooses
+  std::optional<TileId> tile;              // none: the library chooses
   int64_t splits;                          // of a tile, for y and dx
   bool fused;                              // bias and ReLU
   int64_t x, filter, dy, bias, y, dx, dw;  // offsets in elements
@@ -51,7 +51,7 @@ template <class A>
 class ConvDraws {
  public:
   using T = typename A::T;
-  static constexpr bool kTensor = A::kMath != Math::fp32 || sizeof(T) == 2;
+  static constexpr Arithmetic kArithmetic = arithmetic_of(dtype_of<T>, A::kMath);
 
   // gpu_tiles: only the tiles that a GPU has, too.
   explicit ConvDraws(bool gpu_tiles = false) : gpu_tiles_(gpu_tiles) {
@@ -99,12 +99,12 @@ class ConvDraws {
         o.pad_h = (c.r + 1) / 2;
         break;
     }
-    const bool by_winograd = !kTensor && winograd::fits(geometry_of(c));
+    const bool by_winograd = !uses_tensor_cores(kArithmetic) && winograd::fits(geometry_of(c));
     o.algorithm = static_cast<ConvAlgorithm>(random.below(by_winograd ? 3 : 2));
-    const std::vector<const TileInfo*> all = tiles();
+    const std::vector<TileId> all = tiles();
     const bool with_tile = !all.empty() && random.below(3) == 0;
     return {c,
-            with_tile ? all[static_cast<size_t>(random.below(std::ssize(all)))] : nullptr,
+            with_tile ? std::optional(all[static_cast<size_t>(random.below(std::ssize(all)))]) : std::nullopt,
             1 + random.below(3),
             random.below(2) == 0,
             some(9),
@@ -118,7 +118,7 @@ class ConvDraws {
   static std::string describe(const ConvDraw& d) {
     constexpr const char* kAlgorithms[] = {"automatic", "direct", "winograd"};
     return concat(testing::PrintToString(d.c), ", ",
-                  d.tile ? concat("tile ", d.tile->name, ", parts ", d.splits)
+                  d.tile ? concat("tile ", name_of(*d.tile), ", parts ", d.splits)
                          : kAlgorithms[static_cast<int>(d.c.options.algorithm)],
                   d.fused ? ", bias and ReLU" : "", ", offsets ", d.x, " ", d.filter, " ", d.dy, " ", d.bias,
                   " ", d.y, " ", d.dx, " ", d.dw);
@@ -127,7 +127,7 @@ class ConvDraws {
   static ConvMethod method(const ConvDraw& d, ConvOperation operation) {
     if (d.tile) return ConvMethod::implicit_gemm;
     return choose_conv_method(
-        {operation, geometry_of(d.c), dtype_of<T>, A::kMath, d.c.options.algorithm, nullptr, nullptr});
+        {operation, geometry_of(d.c), kArithmetic, d.c.options.algorithm, nullptr, nullptr});
   }
   static ConvResults<T> compute(const ConvDraw& d, const ConvInputs& in) {
     constexpr auto kForward = ConvOperation::forward, kDataGradient = ConvOperation::data_gradient,
@@ -146,20 +146,20 @@ class ConvDraws {
     GuardedBuffer<float> dev_bias(in.bias, d.bias), dw(c.filter_size(), d.dw), for_y(bytes.forward / 4),
         for_dx(bytes.data_gradient / 4), for_dw(bytes.filter_gradient / 4);
     const Stream stream;
-    const auto tile = d.tile ? std::optional(ConvTile(d.tile->id, d.splits)) : std::nullopt;
+    const TileId tile = d.tile.value_or(TileId());
+    const ConvPlan plan = plan_of_tile(tile, d.splits), plan_of_dw = filter_plan_of_tile(tile, g);
     Conv2dEpilogueOf<T> epilogue;
     if (d.fused) epilogue = Conv2dEpilogueOf<T>{.bias = dev_bias.view(), .relu = true};
 
-    EXPECT_TRUE(ok(conv2d_forward(tile, y_view(c, y.data()), x_view<const T>(c, dev_x.data()),
-                                  filter_view<const T>(c, dev_filter.data()), c.options, epilogue,
-                                  for_y.workspace(), stream)));
-    EXPECT_TRUE(ok(conv2d_data_gradient(tile, x_view(c, dx.data()), y_view<const T>(c, dev_dy.data()),
-                                        filter_view<const T>(c, dev_filter.data()), c.options,
-                                        for_dx.workspace(), stream)));
-    EXPECT_TRUE(
-        ok(conv2d_filter_gradient(tile ? std::optional(tile->id) : std::nullopt, filter_view(c, dw.data()),
-                                  y_view<const T>(c, dev_dy.data()), x_view<const T>(c, dev_x.data()),
-                                  c.options, for_dw.workspace(), stream)));
+    EXPECT_TRUE(ok(conv2d_forward_with_plan<T>(
+        d.tile ? &plan : nullptr, y_view(c, y.data()), x_view<const T>(c, dev_x.data()),
+        filter_view<const T>(c, dev_filter.data()), c.options, epilogue, for_y.workspace(), stream)));
+    EXPECT_TRUE(ok(conv2d_data_gradient_with_plan<T>(
+        d.tile ? &plan : nullptr, x_view(c, dx.data()), y_view<const T>(c, dev_dy.data()),
+        filter_view<const T>(c, dev_filter.data()), c.options, for_dx.workspace(), stream)));
+    EXPECT_TRUE(ok(conv2d_filter_gradient_with_plan<T>(
+        d.tile ? &plan_of_dw : nullptr, filter_view(c, dw.data()), y_view<const T>(c, dev_dy.data()),
+        x_view<const T>(c, dev_x.data()), c.options, for_dw.workspace(), stream)));
     return {y.download(), dx.download(), dw.download()};
   }
 
@@ -170,13 +170,16 @@ class ConvDraws {
   }
 
   // Of the arithmetic, those that a block of the device has the shared memory of.
-  std::vector<const TileInfo*> tiles() const {
-    std::vector<const TileInfo*> all;
-    for (const TileInfo& tile : tile_infos())
-      if (tile.type == dtype_of<T> && tile.math == A::kMath && !(gpu_tiles_ && tile.vectors) &&
+  std::vector<TileId> tiles() const {
+    std::vector<TileId> all;
+    for (const TileInfo& tile : tile_infos()) {
+      const bool of_gpus = tile.id.instruction != Instruction::vector_fma;
+      if (tile.id.arithmetic == kArithmetic && tile.id.instruction != Instruction::wgmma &&
+          (of_gpus || !gpu_tiles_) &&
           std::max(shared_bytes(tile, kGatherNeeds), shared_bytes(tile, kPatchNeeds)) <=
               device_.shared_bytes_per_block)
-        all.push_back(&tile);
+        all.push_back(tile.id);
+    }
     return all;
   }
 

@@ -4,10 +4,7 @@
 
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/gemm/gemm.h>
-#include <rondo/kernels/gemm/gemm_with_tile.h>
-#include <rondo/kernels/gemm/ladder/gemm_06_pipelined.h>
-#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.h>
-#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_09_stream_k.h>
+#include <rondo/tests/kernels/products_by_tile.h>
 #include <rondo/tests/kernels/tf32_values.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
@@ -32,7 +29,7 @@ enum class ProductKernel { production, tile, persistent, stream_k };
 
 struct ProductDraw {
   ProductKernel kernel;
-  size_t tile;  // of tile_infos() or of wgmma_tile_infos()
+  TileId tile;  // not of production
   int blocks;   // of stream-K
   GemmShape shape;
   GemmOptions options;
@@ -61,7 +58,7 @@ class ProductDraws {
  public:
   using T = typename A::T;
   using C = typename A::C;
-  static constexpr bool kTensor = A::kMath != Math::fp32 || sizeof(T) == 2;
+  static constexpr Arithmetic kArithmetic = arithmetic_of(dtype_of<T>, A::kMath);
 
   // gpu_tiles: only the tiles that a GPU has, too.
   explicit ProductDraws(bool gpu_tiles = false) : gpu_tiles_(gpu_tiles) {
@@ -97,18 +94,18 @@ class ProductDraws {
     d.a_gap = some(9), d.b_gap = some(9), d.c_gap = some(9);
     d.a_offset = some(8), d.b_offset = some(8), d.c_offset = some(8);
     if (d.kernel == ProductKernel::tile) {
-      const std::vector<size_t> all = tiles(d.options.transpose_a);
+      const std::vector<TileId> all = tiles(d.options.transpose_a);
       if (all.empty())
         d.kernel = ProductKernel::production;
       else
         d.tile = all[static_cast<size_t>(random.below(std::ssize(all)))];
     } else if (by_wgmma(d)) {
       if (A::kMath == Math::tf32x3) d.kernel = ProductKernel::persistent;
-      if (!device_.wgmma || !kTensor) d.kernel = ProductKernel::production;
-      do {
-        d.tile = static_cast<size_t>(random.below(std::ssize(wgmma_tile_infos())));
-      } while ((A::kMath == Math::tf32x3 && !wgmma_tile_infos()[d.tile].tf32x3) ||
-               (d.kernel == ProductKernel::stream_k && wgmma_tile_infos()[d.tile].cluster_blocks > 1));
+      const std::vector<TileId> all = wgmma_tiles(d.kernel == ProductKernel::stream_k);
+      if (all.empty())
+        d.kernel = ProductKernel::production;
+      else
+        d.tile = all[static_cast<size_t>(random.below(std::ssize(all)))];
       d.blocks = static_cast<int>(1 + random.below(9));
       if (sizeof(T) == 4) d.options.transpose_a = false, d.options.transpose_b = true;
       // Tensor maps need addresses at multiples of 16 bytes.
@@ -119,9 +116,7 @@ class ProductDraws {
   }
   static std::string describe(const ProductDraw& d) {
     return concat(
-        d.kernel == ProductKernel::production ? "gemm()"
-        : d.kernel == ProductKernel::tile     ? tile_infos()[d.tile].name
-                                              : wgmma_tile_infos()[d.tile].name,
+        d.kernel == ProductKernel::production ? "gemm()" : name_of(d.tile),
         d.kernel == ProductKernel::persistent ? " by wgmma, "
         : d.kernel == ProductKernel::stream_k ? concat(" by wgmma, stream-K over ", d.blocks, " blocks, ")
                                               : ", ",
@@ -200,15 +195,24 @@ class ProductDraws {
 
   // The tiles of the arithmetic that a block of the device has the shared memory of; of the smallest GPUs
   // none.
-  std::vector<size_t> tiles(bool transpose_a) const {
+  std::vector<TileId> tiles(bool transpose_a) const {
     const TileNeeds needs = {.order_a = transpose_a ? Order::mn_major : Order::k_major};
-    std::vector<size_t> all;
-    for (size_t i = 0; i < tile_infos().size(); ++i) {
-      const TileInfo& tile = tile_infos()[i];
-      if (tile.type == dtype_of<T> && tile.math == A::kMath && !(gpu_tiles_ && tile.vectors) &&
-          shared_bytes(tile, needs) <= device_.shared_bytes_per_block)
-        all.push_back(i);
+    std::vector<TileId> all;
+    for (const TileInfo& tile : tile_infos()) {
+      const bool of_gpus = tile.id.instruction != Instruction::vector_fma;
+      if (tile.id.arithmetic == kArithmetic && tile.id.instruction != Instruction::wgmma &&
+          (of_gpus || !gpu_tiles_) && shared_bytes(tile, needs) <= device_.shared_bytes_per_block)
+        all.push_back(tile.id);
     }
+    return all;
+  }
+  // None on a device without wgmma.
+  std::vector<TileId> wgmma_tiles(bool stream_k) const {
+    std::vector<TileId> all;
+    for (const TileInfo& tile : tile_infos())
+      if (device_.wgmma && tile.id.arithmetic == kArithmetic && tile.id.instruction == Instruction::wgmma &&
+          (!stream_k || tile.id.cluster_blocks == 1))
+        all.push_back(tile.id);
     return all;
   }
 
@@ -219,29 +223,8 @@ class ProductDraws {
   static Status run(const ProductDraw& d, MatrixView<C> c, MatrixView<const T> a, MatrixView<const T> b,
                     const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
     if (d.kernel == ProductKernel::production) return gemm(c, a, b, options, workspace, stream);
-    GemmArgumentsOf<T, C> g;
-    RONDO_RETURN_IF_ERROR(check_gemm("gemm", GemmWorkspace::parts, c, a, b, options, workspace, &g));
-    GemmConfig config = split_k({g.m, g.n, g.k});
-    if (d.kernel == ProductKernel::tile) {
-      config.tile = tile_infos()[d.tile].id;
-      if constexpr (sizeof(T) == 4)
-        return launch_gemm_06("gemm", g, config, workspace, stream);
-      else
-        return gemm_with_tile("gemm", config.tile, c, a, b, options, workspace, stream);
-    }
-    if (d.kernel == ProductKernel::stream_k) {
-      if constexpr (kTensor && A::kMath != Math::tf32x3) {
-        const auto tile = static_cast<WgmmaTileId>(d.tile);
-        GuardedBuffer<float> partial(stream_k_workspace_bytes(tile, d.blocks) / 4);
-        const Status status = launch_gemm_stream_k("gemm", tile, g, d.blocks, partial.workspace(), stream);
-        EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-        return status;
-      }
-    }
-    if constexpr (A::kMath == Math::tf32x3)
-      return launch_gemm_persistent_tf32x3("gemm", g, config, workspace, stream);
-    else
-      return launch_gemm_persistent("gemm", static_cast<WgmmaTileId>(d.tile), g, config, workspace, stream);
+    return gemm_by_tile(d.tile, c, a, b, options, workspace, stream,
+                        d.kernel == ProductKernel::stream_k ? d.blocks : 0);
   }
 
   bool gpu_tiles_;

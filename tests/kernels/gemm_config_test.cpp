@@ -4,13 +4,13 @@
 
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/core/math_mode.h>
-#include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
-#include <rondo/kernels/gemm/tile_order.h>
+#include <rondo/kernels/gemm/stream_k.h>
+#include <rondo/kernels/gemm/wgmma/tile_order.h>
 #include <rondo/kernels/runtime/platform.h>
+#include <rondo/tests/kernels/products_by_tile.h>
 #include <rondo/tests/kernels/reference/gpus.h>
 #include <rondo/tests/support/status_checks.h>
-#include <rondo/kernels/gemm/stream_k.cuh>
 
 #include <algorithm>
 #include <cstdlib>
@@ -28,13 +28,11 @@ constexpr int kSm75 = 65536;
 constexpr int kSm86 = 101376;  // maximum bytes of shared memory of a block, also on sm_89 and sm_120
 constexpr int kSm90 = 232448;
 
-const TileInfo& info_of(TileId id) { return tile_infos()[static_cast<size_t>(id)]; }
-
 TEST(GemmConfig, TheSplitsCoverTheSumOnceAndNoneIsEmpty) {
   for (const int64_t m : {1, 50, 500, 4096})
     for (const int64_t n : {1, 20, 128, 5000})
       for (int64_t k = 0; k < 70000; k = k * 3 / 2 + 1) {
-        const GemmConfig config = split_k({m, n, k});
+        const SplitK config = split_k({m, n, k});
         ASSERT_GE(config.splits, 1);
         ASSERT_GE(config.splits * config.k_per_split, k);
         if (k > 0) {
@@ -51,57 +49,59 @@ TEST(GemmConfig, OnlyLongSumsWithFewResultsAreSplit) {
 
 TEST(GemmConfig, TheSplitDoesNotDependOnTheDevice) {
   const GemmShape shape = {500, 50, 20736};
-  const GemmConfig small = choose_gemm_config(shape, {}, {2, kSm86});
-  const GemmConfig large = choose_gemm_config(shape, {}, {132, kSm90});
+  GemmProblem product;
+  product.shape = shape;
+  const SplitK small = choose_gemm_plan(product, {2, kSm86}).parts;
+  const SplitK large = choose_gemm_plan(product, {132, kSm90}).parts;
   EXPECT_EQ(small.splits, large.splits);
   EXPECT_EQ(small.k_per_split, large.k_per_split);
 }
 
 TEST(GemmConfig, ATileThatFitsTheColumnsIsChosen) {
   const DeviceProperties cpu = {2, kSm90};
-  EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, cpu), TileId::k256x56);
-  EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, cpu), TileId::k256x24);
-  EXPECT_EQ(choose_tile(4096, 4096, 1, {}, cpu), TileId::k128x128);
+  EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, cpu), fma_tile(256, 56));
+  EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, cpu), fma_tile(256, 24));
+  EXPECT_EQ(choose_tile(4096, 4096, 1, {}, cpu), fma_tile(128, 128));
   // With few large tiles most multiprocessors would be idle.
-  EXPECT_EQ(choose_tile(512, 512, 1, {}, {132, kSm90}), TileId::k64x64);
+  EXPECT_EQ(choose_tile(512, 512, 1, {}, {132, kSm90}), fma_tile(64, 64));
 }
 
 TEST(GemmConfig, VectorTilesAreOnlyForDevicesWithVectors) {
   bool present = false;
   for (const TileInfo& tile : tile_infos()) {
-    EXPECT_EQ(tile.id, info_of(tile.id).id) << tile.name;
-    present |= tile.vectors;
+    EXPECT_EQ(&tile, &tile_info(tile.id)) << tile.id;
+    present |= tile.id.instruction == Instruction::vector_fma;
   }
   DeviceProperties here;
   ASSERT_TRUE(device_properties(&here).ok());
   EXPECT_EQ(here.vectors, present);
   for (const int64_t columns : {10, 20, 50, 64, 512})
     for (const TileNeeds& needs : {kGatherNeeds, kPatchNeeds, TileNeeds{}}) {
-      EXPECT_FALSE(info_of(choose_tile(20736, columns, 1, needs, {2, kSm90})).vectors);
+      EXPECT_EQ(choose_tile(20736, columns, 1, needs, {2, kSm90}).instruction, Instruction::fma);
       if (!present) continue;
-      const TileInfo& tile = info_of(choose_tile(20736, columns, 1, needs, {2, kSm90, true}));
-      EXPECT_TRUE(tile.vectors);
+      const TileInfo& tile = tile_info(choose_tile(20736, columns, 1, needs, {2, kSm90, true}));
+      EXPECT_EQ(tile.id.instruction, Instruction::vector_fma);
       EXPECT_LE(shared_bytes(tile, needs), kSm90);
     }
   if (!present) return;
-  EXPECT_EQ(choose_tile(25088, 64, 1, kGatherNeeds, {2, kSm90, true}), TileId::kVectors192x64);
-  EXPECT_EQ(choose_tile(6272, 128, 1, kGatherNeeds, {2, kSm90, true}), TileId::kVectors192x128);
-  EXPECT_EQ(choose_tile(512, 512, 1, kGatherNeeds, {2, kSm90, true}), TileId::kVectors128x128);
-  EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, {2, kSm90, true}), TileId::kVectors128x32);
+  EXPECT_EQ(choose_tile(25088, 64, 1, kGatherNeeds, {2, kSm90, true}), vector_tile(192, 64));
+  EXPECT_EQ(choose_tile(6272, 128, 1, kGatherNeeds, {2, kSm90, true}), vector_tile(192, 128));
+  EXPECT_EQ(choose_tile(512, 512, 1, kGatherNeeds, {2, kSm90, true}), vector_tile(128, 128));
+  EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, {2, kSm90, true}), vector_tile(128, 32));
 }
 
 TEST(GemmConfig, ATileThatTheDeviceCannotHoldIsNotChosen) {
   // 256x56 is the tile for 50 columns. Gathered it just fits into 99 KB, MN-major it
   // does not.
-  EXPECT_EQ(shared_bytes(info_of(TileId::k256x56), kGatherNeeds), kSm86);
-  EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86}), TileId::k256x56);
-  EXPECT_NE(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86 - 1}), TileId::k256x56);
+  EXPECT_EQ(shared_bytes(tile_info(fma_tile(256, 56)), kGatherNeeds), kSm86);
+  EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86}), fma_tile(256, 56));
+  EXPECT_NE(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86 - 1}), fma_tile(256, 56));
   for (const TileNeeds& needs : {TileNeeds{Order::mn_major}, kPatchNeeds}) {
-    EXPECT_EQ(choose_tile(20736, 50, 1, needs, {2, kSm90}), TileId::k256x56);
-    EXPECT_NE(choose_tile(20736, 50, 1, needs, {2, kSm86}), TileId::k256x56);
+    EXPECT_EQ(choose_tile(20736, 50, 1, needs, {2, kSm90}), fma_tile(256, 56));
+    EXPECT_NE(choose_tile(20736, 50, 1, needs, {2, kSm86}), fma_tile(256, 56));
   }
   // If no tile fits, a tile is chosen anyway and the launch returns the error.
-  EXPECT_EQ(choose_tile(4096, 4096, 1, {}, {2, 0}), TileId::k64x64);
+  EXPECT_EQ(choose_tile(4096, 4096, 1, {}, {2, 0}), fma_tile(64, 64));
 }
 
 // With the limits of a small GPU no vector tile fits into the executor's shared memory: that GPU's tiles are
@@ -111,7 +111,7 @@ TEST(GemmConfig, WithoutRoomForVectorTilesGpuTilesAreChosen) {
     for (const int64_t columns : {10, 50, 4096}) {
       const TileId tile = choose_tile(4096, columns, 1, needs, {40, kSm75, true});
       EXPECT_EQ(tile, choose_tile(4096, columns, 1, needs, {40, kSm75}));
-      EXPECT_LE(shared_bytes(info_of(tile), needs), kSm75);
+      EXPECT_LE(shared_bytes(tile_info(tile), needs), kSm75);
     }
 }
 
@@ -143,7 +143,7 @@ TEST(GemmConfig, EveryProductOfLeNetFits) {
         for (const Product& p : products) {
           const int64_t splits = p.splits ? split_k(p.shape).splits : 1;
           const TileId tile = choose_tile(p.shape.m, p.shape.n, splits, p.needs, {multiprocessors, most});
-          EXPECT_LE(shared_bytes(info_of(tile), p.needs), most)
+          EXPECT_LE(shared_bytes(tile_info(tile), p.needs), most)
               << p.name << ", batch " << batch << ", " << multiprocessors << " multiprocessors";
         }
   }
@@ -151,8 +151,11 @@ TEST(GemmConfig, EveryProductOfLeNetFits) {
 
 TEST(GemmConfig, Prints) {
   std::ostringstream text;
-  text << GemmConfig{TileId::k256x56, 3, 64};
-  EXPECT_EQ(text.str(), "tile 256x56, 3 parts of k = 64");
+  GemmPlan plan;
+  plan.tile = fma_tile(256, 56);
+  plan.parts = SplitK{3, 64};
+  text << plan;
+  EXPECT_EQ(text.str(), "pipelined: tile 256x56, 3 parts of k = 64");
 }
 
 // ---- The plan of a product by tensor cores
@@ -160,11 +163,8 @@ TEST(GemmConfig, Prints) {
 // K-major operands whose rows begin at multiples of 16 bytes.
 GemmProblem product_of(const GemmShape& shape, DType type = DType::bfloat16) {
   const int64_t stride = (shape.k + 15) / 16 * 16;
-  return {shape,
-          type,
-          type == DType::float32 ? Math::tf32 : Math::fp32,
-          {Order::k_major, 4096, stride},
-          {Order::k_major, 8192, stride}};
+  return {
+      shape, arithmetic_of(type, Math::tf32), {Order::k_major, 4096, stride}, {Order::k_major, 8192, stride}};
 }
 std::string plan_text(const GemmProblem& product, const DeviceProperties& device) {
   std::ostringstream text;
@@ -178,12 +178,12 @@ TEST(GemmPlan, OnlyDevicesWithWgmmaUseIt) {
   for (const Gpu& gpu : all_gpus())
     for (const DType type : {DType::float32, DType::bfloat16, DType::float16}) {
       const GemmPlan plan = choose_gemm_plan(product_of({4096, 4096, 4096}, type), gpu.device);
-      EXPECT_EQ(plan.kernel == GemmPlan::Kernel::persistent, gpu.capability == 90) << gpu.name;
+      EXPECT_EQ(plan.tile.instruction == Instruction::wgmma, gpu.capability == 90) << gpu.name;
       with += gpu.capability == 90;
       // The parts of k are those of every device, and so is the workspace.
-      const GemmConfig parts = split_k({4096, 4096, 4096});
-      EXPECT_EQ(plan.config.splits, parts.splits);
-      EXPECT_EQ(plan.config.k_per_split, parts.k_per_split);
+      const SplitK parts = split_k({4096, 4096, 4096});
+      EXPECT_EQ(plan.parts.splits, parts.splits);
+      EXPECT_EQ(plan.parts.k_per_split, parts.k_per_split);
     }
   EXPECT_GT(with, 0);
 }
@@ -229,7 +229,7 @@ TEST(GemmPlan, Table) {
         std::pair(DType::float16, Math::fp32)})
     for (const Product& p : kProducts) {
       GemmProblem product = product_of(p.shape, type);
-      product.math = math;
+      product.arithmetic = arithmetic_of(type, math);
       // Contiguous matrices.
       if (p.transpose_a) product.a = {Order::mn_major, 4096, p.shape.m};
       if (!p.transpose_b) product.b = {Order::mn_major, 8192, p.shape.n};
@@ -357,14 +357,17 @@ TEST(GemmPlan, StreamKWhereWholeRoundsLeaveMultiprocessorsIdle) {
   EXPECT_EQ(text(5120, 5120, 5120, 132), kStreamK);
   // 72 tiles, of two or three parts.
   EXPECT_EQ(text(1536, 1536, 16384, 132), kStreamK);
-  EXPECT_EQ(bytes(1536, 1536, 16384, Math::fp32), stream_k_workspace_bytes(WgmmaTileId::k128x256, 132));
-  EXPECT_EQ(stream_k_workspace_bytes(WgmmaTileId::k128x256, 132), 132 * (2 * 128 * 256 + 8) * 4);
+  EXPECT_EQ(bytes(1536, 1536, 16384, Math::fp32),
+            stream_k_workspace_bytes(wgmma_tile(Arithmetic::tf32, 128, 256), 132));
+  EXPECT_EQ(stream_k_workspace_bytes(wgmma_tile(Arithmetic::tf32, 128, 256), 132),
+            132 * (2 * 128 * 256 + 8) * 4);
   EXPECT_EQ(gemm_workspace_bytes({1536, 1536, 16384}), 0);  // of float matrices in fp32
   // A shorter sum does not pay for them: in 16 bits, not in tf32, whose products take twice the time.
   EXPECT_EQ(text(2560, 2560, 2560, 132), "persistent: tile 2 of 128x256, 1 part of k = 2560");
   EXPECT_EQ(bytes(2560, 2560, 2560, Math::fp32), 0);
   EXPECT_EQ(plan_text(product_of({2560, 2560, 2560}, DType::float32), kH100), kStreamK);
-  EXPECT_EQ(bytes(2560, 2560, 2560, Math::tf32), stream_k_workspace_bytes(WgmmaTileId::k128x256, 132));
+  EXPECT_EQ(bytes(2560, 2560, 2560, Math::tf32),
+            stream_k_workspace_bytes(wgmma_tile(Arithmetic::tf32, 128, 256), 132));
   // Rounds that are nearly full: 3.9 of pairs; 3 of 192 x 192, 1 of 192 x 176 (the MLP); 15.5 of pairs, of
   // which stream-K saves less than its tiles are slower.
   for (const auto& [m, n, k] :
@@ -380,22 +383,21 @@ TEST(GemmPlan, StreamKWhereWholeRoundsLeaveMultiprocessorsIdle) {
   // tf32x3 has no such kernel, fp32 no wgmma, and operands that are not copied neither.
   EXPECT_EQ(bytes(2560, 2560, 8192, Math::tf32x3), 0);
   GemmProblem product = product_of({2560, 2560, 8192}, DType::float32);
-  product.math = Math::fp32;
+  product.arithmetic = Arithmetic::fp32;
   EXPECT_EQ(plan_text(product, kH100).find("stream-K"), std::string::npos);
-  EXPECT_FALSE(stream_k_tile({2560, 2560, 8192}, Order::k_major, Order::k_major, DType::float32, Math::fp32));
+  EXPECT_FALSE(stream_k_tile({2560, 2560, 8192}, Order::k_major, Order::k_major, Arithmetic::fp32));
   constexpr GemmShape kNotCopied = {1792, 1280, 1536};
-  EXPECT_TRUE(stream_k_tile(kNotCopied, Order::k_major, Order::k_major, DType::float32, Math::tf32));
-  ASSERT_FALSE(
-      copies_for_wgmma(kNotCopied, Order::mn_major, Order::mn_major, DType::float32, Math::tf32).any());
-  EXPECT_FALSE(stream_k_tile(kNotCopied, Order::mn_major, Order::mn_major, DType::float32, Math::tf32));
+  EXPECT_TRUE(stream_k_tile(kNotCopied, Order::k_major, Order::k_major, Arithmetic::tf32));
+  ASSERT_FALSE(copies_for_wgmma(kNotCopied, Order::mn_major, Order::mn_major, Arithmetic::tf32).any());
+  EXPECT_FALSE(stream_k_tile(kNotCopied, Order::mn_major, Order::mn_major, Arithmetic::tf32));
   // Few results: split-K.
-  EXPECT_FALSE(stream_k_tile({512, 512, 8192}, Order::k_major, Order::k_major, DType::bfloat16, Math::fp32));
+  EXPECT_FALSE(stream_k_tile({512, 512, 8192}, Order::k_major, Order::k_major, Arithmetic::bf16));
 }
 
 TEST(GemmPlan, FloatsAreForWgmmaWithTf32AndTf32x3) {
   const auto text = [](Math math, const GemmShape& shape) {
     GemmProblem product = product_of(shape, DType::float32);
-    product.math = math;
+    product.arithmetic = arithmetic_of(DType::float32, math);
     return plan_text(product, kH100);
   };
   const GemmShape large = {4096, 4096, 4096};
@@ -450,7 +452,7 @@ TEST(GemmPlan, OperandsAreCopiedForWgmmaWhereItPays) {
         Case{{4096, 4096, 16}, Math::tf32, false, false, "pipelined: ", 0},
         Case{{4096, 4096, 0}, Math::tf32, false, false, "", 0}}) {
     GemmProblem product = product_of(c.shape, DType::float32);
-    product.math = c.math;
+    product.arithmetic = arithmetic_of(DType::float32, c.math);
     if (c.transpose_a) product.a.order = Order::mn_major;
     if (!c.transpose_b) product.b.order = Order::mn_major;
     SCOPED_TRACE(plan_text(product, kH100));
@@ -470,17 +472,17 @@ TEST(GemmPlan, OperandsAreCopiedForWgmmaWhereItPays) {
   product.b = {Order::mn_major, 4, 4097};
   EXPECT_TRUE(choose_gemm_plan(product, kH100).copies.b);
   product.a.address += 4;
-  EXPECT_EQ(choose_gemm_plan(product, kH100).kernel, GemmPlan::Kernel::pipelined);
+  EXPECT_EQ(choose_gemm_plan(product, kH100).tile.instruction, Instruction::mma);
 }
 
 TEST(GemmPlan, ObstaclesAreNamedAndAvoided) {
   const auto check = [](DType type, auto change, const std::string& message) {
     GemmProblem product = product_of({4096, 4096, 4096}, type);
-    ASSERT_EQ(choose_gemm_plan(product, kH100).kernel, GemmPlan::Kernel::persistent);
+    ASSERT_EQ(choose_gemm_plan(product, kH100).tile.instruction, Instruction::wgmma);
     EXPECT_TRUE(ok(check_wgmma_operands("rung", product)));
     change(product);
     if (product.a.order == Order::k_major && product.b.order == Order::k_major) {
-      EXPECT_EQ(choose_gemm_plan(product, kH100).kernel, GemmPlan::Kernel::pipelined) << message;
+      EXPECT_EQ(choose_gemm_plan(product, kH100).tile.instruction, Instruction::mma) << message;
     } else {
       EXPECT_TRUE(choose_gemm_plan(product, kH100).copies.any()) << message;
     }
@@ -531,10 +533,10 @@ TEST(GemmPlan, ObstaclesAreNamedAndAvoided) {
   // 16-bit matrices have every order, and float ones a stride of 4.
   GemmProblem other = product_of({4096, 4096, 4096});
   other.a.order = other.b.order = Order::mn_major;
-  EXPECT_EQ(choose_gemm_plan(other, kH100).kernel, GemmPlan::Kernel::persistent);
+  EXPECT_EQ(choose_gemm_plan(other, kH100).tile.instruction, Instruction::wgmma);
   other = product_of({4096, 4096, 4096}, DType::float32);
   other.a.stride += 4;
-  EXPECT_EQ(choose_gemm_plan(other, kH100).kernel, GemmPlan::Kernel::persistent);
+  EXPECT_EQ(choose_gemm_plan(other, kH100).tile.instruction, Instruction::wgmma);
 }
 
 // Other tests ask these functions whether to skip, so only this one notices if they refuse too much. The

@@ -4,10 +4,8 @@
 
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/gemm/gemm.h>
-#include <rondo/kernels/gemm/gemm_with_tile.h>
-#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.h>
-#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_09_stream_k.h>
 #include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
+#include <rondo/tests/kernels/products_by_tile.h>
 #include <rondo/tests/kernels/reference/gemm_reference.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -66,7 +64,7 @@ class GemmNarrow : public testing::Test {
   void check(std::optional<TileId> tile, const Problem& p, bool exact = true) {
     check_run(
         [tile](auto c, auto a, auto b, const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
-          return tile ? gemm_with_tile("gemm", tile, c, a, b, options, workspace, stream)
+          return tile ? gemm_by_tile(*tile, c, a, b, options, workspace, stream)
                       : gemm(c, a, b, options, workspace, stream);
         },
         p, exact);
@@ -139,12 +137,22 @@ class GemmNarrow : public testing::Test {
       }
   }
 
+  static constexpr Arithmetic kArithmetic = arithmetic_of(dtype_of<T>, Math::fp32);
+
+  static std::vector<TileId> wgmma_tiles() {
+    std::vector<TileId> all;
+    for (const TileInfo& tile : tile_infos())
+      if (tile.id.arithmetic == kArithmetic && tile.id.instruction == Instruction::wgmma)
+        all.push_back(tile.id);
+    return all;
+  }
   static std::vector<TileInfo> tiles() {
     std::vector<TileInfo> all;
     DeviceProperties device;
     EXPECT_TRUE(ok(device_properties(&device)));
     for (const TileInfo& tile : tile_infos())
-      if (tile.type == dtype_of<T> && shared_bytes(tile, {}) <= device.shared_bytes_per_block &&
+      if (tile.id.arithmetic == kArithmetic && tile.id.instruction == Instruction::mma &&
+          shared_bytes(tile, {}) <= device.shared_bytes_per_block &&
           shared_bytes(tile, {.order_a = Order::mn_major}) <= device.shared_bytes_per_block)
         all.push_back(tile);
     return all;
@@ -175,7 +183,7 @@ TYPED_TEST(GemmNarrow, OddSizesTransposesAndAlignments) {
       for (const bool transpose_a : {false, true})
         for (const bool transpose_b : {false, true})
           for (const int64_t padding : {0, 1, 2, 8}) {
-            SCOPED_TRACE(tile.name);
+            SCOPED_TRACE(name_of(tile.id));
             this->check(tile.id, {shape,
                                   {.transpose_a = transpose_a, .transpose_b = transpose_b},
                                   padding,
@@ -224,20 +232,14 @@ TYPED_TEST(GemmNarrow, RungsOfTheLadder) {
 TYPED_TEST(GemmNarrow, PersistentTiles) {
   if (!check_wgmma("").ok()) GTEST_SKIP() << "the device has no wgmma";
   for (const GemmShape& shape : {GemmShape{129, 264, 200}, GemmShape{70, 61, 1001}, GemmShape{600, 320, 80}})
-    for (size_t tile = 0; tile < wgmma_tile_infos().size(); ++tile)
+    for (const TileId& tile : this->wgmma_tiles())
       for (const bool transpose_a : {false, true})
         for (const bool transpose_b : {false, true}) {
-          SCOPED_TRACE(wgmma_tile_infos()[tile].name);
+          SCOPED_TRACE(name_of(tile));
           ASSERT_EQ(split_k(shape).splits > 1, shape.k > 1000);
           this->check_run(
               [&](auto c, auto a, auto b, const GemmOptions& options, Workspace workspace,
-                  cudaStream_t stream) {
-                GemmArgumentsOf<typename TypeParam::T, typename TypeParam::C> g;
-                RONDO_RETURN_IF_ERROR(
-                    check_gemm("gemm", GemmWorkspace::parts, c, a, b, options, workspace, &g));
-                return launch_gemm_persistent("gemm", static_cast<WgmmaTileId>(tile), g, split_k(shape),
-                                              workspace, stream);
-              },
+                  cudaStream_t stream) { return gemm_by_tile(tile, c, a, b, options, workspace, stream); },
               {shape, {.transpose_a = transpose_a, .transpose_b = transpose_b, .beta = 0.5f}, 8, 0, true});
         }
 }
@@ -248,23 +250,15 @@ TYPED_TEST(GemmNarrow, StreamKTiles) {
   if (!check_wgmma("").ok()) GTEST_SKIP() << "the device has no wgmma";
   for (const GemmShape& shape :
        {GemmShape{129, 264, 200}, GemmShape{70, 61, 1001}, GemmShape{600, 320, 80}, GemmShape{200, 40, 0}})
-    for (size_t i = 0; i < wgmma_tile_infos().size(); ++i)
+    for (const TileId& tile : this->wgmma_tiles())
       for (const int blocks : {1, 3, 8})
         for (const bool transpose : {false, true}) {
-          const auto tile = static_cast<WgmmaTileId>(i);
-          SCOPED_TRACE(concat(wgmma_tile_infos()[i].name, ", ", blocks, " blocks"));
-          if (wgmma_tile_infos()[i].cluster_blocks > 1) continue;
+          SCOPED_TRACE(concat(name_of(tile), ", ", blocks, " blocks"));
+          if (tile.cluster_blocks > 1) continue;
           this->check_run(
               [&](auto c, auto a, auto b, const GemmOptions& options, Workspace workspace,
                   cudaStream_t stream) {
-                GemmArgumentsOf<typename TypeParam::T, typename TypeParam::C> g;
-                RONDO_RETURN_IF_ERROR(
-                    check_gemm("gemm", GemmWorkspace::parts, c, a, b, options, workspace, &g));
-                GuardedBuffer<float> partial(stream_k_workspace_bytes(tile, blocks) / 4);
-                const Status status =
-                    launch_gemm_stream_k("gemm", tile, g, blocks, partial.workspace(), stream);
-                EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-                return status;
+                return gemm_by_tile(tile, c, a, b, options, workspace, stream, blocks);
               },
               {shape,
                {.transpose_a = transpose,

@@ -3,16 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/gemm/gemm.h>
-#include <rondo/kernels/gemm/gemm_with_plan.h>
-#include <rondo/kernels/gemm/ladder/gemm_06_pipelined.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
-#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.h>
-#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_09_stream_k.h>
 #include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/kernels/factor_kinds.h>
 #include <rondo/tests/kernels/launch_names.h>
 #include <rondo/tests/kernels/product_errors.h>
+#include <rondo/tests/kernels/products_by_tile.h>
 #include <rondo/tests/kernels/reference/gemm_reference.h>
 #include <rondo/tests/kernels/tf32_values.h>
 #include <rondo/tests/support/compare.h>
@@ -29,7 +26,7 @@
 namespace rondo {
 void PrintTo(const GemmVariant& variant, std::ostream* out) { *out << variant.id; }
 void PrintTo(const TileInfo& tile, std::ostream* out) {
-  std::string name = tile.name;
+  std::string name = name_of(tile.id);
   std::ranges::replace(name, ' ', '_');
   *out << name;
 }
@@ -324,32 +321,21 @@ Status with_math(MatrixView<float> c, MatrixView<const float> a, MatrixView<cons
 constexpr Status (*kGemm)(MatrixView<float>, MatrixView<const float>, MatrixView<const float>,
                           const GemmOptions&, Workspace, cudaStream_t) = gemm;
 // The tiles of the persistent rungs that gemm() chooses from, with the parts of k that it chooses.
-template <WgmmaTileId tile, Math math = Math::tf32>
+template <TileId tile>
 Status with_persistent_tile(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                             const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmOptions own = options;
-  if (own.math == Math::fp32) own.math = math;
-  GemmArguments arguments;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm", GemmWorkspace::parts, c, a, b, own, workspace, &arguments));
-  RONDO_RETURN_IF_ERROR(check_wgmma_operands("gemm", problem_of(arguments)));
-  const GemmConfig parts = split_k({arguments.m, arguments.n, arguments.k});
-  return math == Math::tf32x3 ? launch_gemm_persistent_tf32x3("gemm", arguments, parts, workspace, stream)
-                              : launch_gemm_persistent("gemm", tile, arguments, parts, workspace, stream);
+  if (own.math == Math::fp32) own.math = tile.arithmetic == Arithmetic::tf32x3 ? Math::tf32x3 : Math::tf32;
+  return gemm_by_tile(tile, c, a, b, own, workspace, stream);
 }
 // Stream-K over `blocks` blocks, with a workspace of its own. The products have 1 to 4 tiles: more or fewer
 // than blocks, so that tiles have one part, two or many.
-template <WgmmaTileId tile, int blocks>
+template <TileId tile, int blocks>
 Status with_stream_k(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                      const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmOptions own = options;
   own.math = Math::tf32;
-  GemmArguments arguments;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm", GemmWorkspace::parts, c, a, b, own, workspace, &arguments));
-  RONDO_RETURN_IF_ERROR(check_wgmma_operands("gemm", problem_of(arguments)));
-  GuardedBuffer<float> partial(stream_k_workspace_bytes(tile, blocks) / 4);
-  const Status status = launch_gemm_stream_k("gemm", tile, arguments, blocks, partial.workspace(), stream);
-  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-  return status;
+  return gemm_by_tile(tile, c, a, b, own, workspace, stream, blocks);
 }
 // The same with transposed copies of the operands that are not contiguous along k. Other obstacles to wgmma
 // stay.
@@ -359,12 +345,12 @@ Status with_copies(MatrixView<float> c, MatrixView<const float> a, MatrixView<co
   GemmOptions own = options;
   own.math = math;
   GemmArguments arguments;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm", GemmWorkspace::parts, c, a, b, own, workspace, &arguments));
+  RONDO_RETURN_IF_ERROR(check_gemm("gemm", bytes_of_parts, c, a, b, own, workspace, &arguments));
   const GemmShape shape = {arguments.m, arguments.n, arguments.k};
-  const GemmPlan plan = {.kernel = GemmPlan::Kernel::persistent,
-                         .tile = WgmmaTileId::k128x128,
-                         .copies = {options.transpose_a, !options.transpose_b},
-                         .config = split_k(shape)};
+  GemmPlan plan;
+  plan.tile = wgmma_tile(arguments.arithmetic, 128, 128);
+  plan.copies = TransposedCopies{options.transpose_a, !options.transpose_b};
+  plan.parts = split_k(shape);
   GemmProblem problem = problem_of(arguments);
   if (plan.copies.a) problem.a = {Order::k_major, 0, 4};
   if (plan.copies.b) problem.b = {Order::k_major, 0, 4};
@@ -376,7 +362,9 @@ Status with_copies(MatrixView<float> c, MatrixView<const float> a, MatrixView<co
   EXPECT_TRUE(copies.guards_intact());
   return status;
 }
-constexpr auto* const kPersistentTf32x3 = with_persistent_tile<WgmmaTileId::k128x128, Math::tf32x3>;
+constexpr Arithmetic kTf32 = Arithmetic::tf32;
+constexpr auto* const kPersistentTf32x3 = with_persistent_tile<wgmma_tile(Arithmetic::tf32x3, 128, 128)>;
+constexpr auto* const kPairTf32 = with_persistent_tile<wgmma_tile(kTf32, 256, 256, 2)>;
 const GemmVariant kTensorVariants[] = {
     {"tc_01_tf32", "", with_math<gemm_tc_01_fragments<float>, Math::tf32>},
     {"tc_02_tf32", "", with_math<gemm_tc_02_shared_tiles<float>, Math::tf32>},
@@ -386,18 +374,18 @@ const GemmVariant kTensorVariants[] = {
     {"tc_05_tf32", "", with_math<gemm_tc_05_wgmma<float>, Math::tf32>},
     {"tc_06_tf32", "", with_math<gemm_tc_06_warp_specialized<float>, Math::tf32>},
     {"tc_07_tf32", "", with_math<gemm_tc_07_persistent<float>, Math::tf32>},
-    {"tc_07_128x256_tf32", "", with_persistent_tile<WgmmaTileId::k128x256>},
-    {"tc_07_192x192_tf32", "", with_persistent_tile<WgmmaTileId::k192x192>},
-    {"tc_07_192x176_tf32", "", with_persistent_tile<WgmmaTileId::k192x176>},
-    {"tc_07_128x128_tf32", "", with_persistent_tile<WgmmaTileId::k128x128>},
+    {"tc_07_128x256_tf32", "", with_persistent_tile<wgmma_tile(kTf32, 128, 256)>},
+    {"tc_07_192x192_tf32", "", with_persistent_tile<wgmma_tile(kTf32, 192, 192)>},
+    {"tc_07_192x176_tf32", "", with_persistent_tile<wgmma_tile(kTf32, 192, 176)>},
+    {"tc_07_128x128_tf32", "", with_persistent_tile<wgmma_tile(kTf32, 128, 128)>},
     {"tc_07_128x128_tf32x3", "", kPersistentTf32x3},
     {"tc_08_tf32", "", with_math<gemm_tc_08_clusters<float>, Math::tf32>},
-    {"tc_08_2_of_128x256_tf32", "", with_persistent_tile<WgmmaTileId::kPairOf128x256>},
+    {"tc_08_2_of_128x256_tf32", "", kPairTf32},
     {"tc_09_tf32", "", with_math<gemm_tc_09_stream_k<float>, Math::tf32>},
-    {"tc_09_128x256_over_3_tf32", "", with_stream_k<WgmmaTileId::k128x256, 3>},
-    {"tc_09_192x192_over_7_tf32", "", with_stream_k<WgmmaTileId::k192x192, 7>},
-    {"tc_09_192x176_over_2_tf32", "", with_stream_k<WgmmaTileId::k192x176, 2>},
-    {"tc_09_128x128_over_5_tf32", "", with_stream_k<WgmmaTileId::k128x128, 5>},
+    {"tc_09_128x256_over_3_tf32", "", with_stream_k<wgmma_tile(kTf32, 128, 256), 3>},
+    {"tc_09_192x192_over_7_tf32", "", with_stream_k<wgmma_tile(kTf32, 192, 192), 7>},
+    {"tc_09_192x176_over_2_tf32", "", with_stream_k<wgmma_tile(kTf32, 192, 176), 2>},
+    {"tc_09_128x128_over_5_tf32", "", with_stream_k<wgmma_tile(kTf32, 128, 128), 5>},
     {"gemm_copies_tf32", "", with_copies<Math::tf32>},
     {"gemm_copies_tf32x3", "", with_copies<Math::tf32x3>},
     {"gemm_tf32", "", with_math<kGemm, Math::tf32>},
@@ -483,9 +471,10 @@ TEST(TensorLadder, LargeProducts) {
   ASSERT_TRUE(ok(device_properties(&device)));
   for (const Math math : {Math::tf32, Math::tf32x3}) {
     const GemmOperand operand = {Order::k_major, 4096, 40};
-    const GemmPlan plan = choose_gemm_plan({shape, DType::float32, math, operand, operand}, device);
+    const GemmPlan plan =
+        choose_gemm_plan({shape, arithmetic_of(DType::float32, math), operand, operand}, device);
     if (device.wgmma && device.multiprocessors == 132) {
-      EXPECT_EQ(plan.kernel, GemmPlan::Kernel::persistent) << name_of(math);
+      EXPECT_EQ(plan.tile.instruction, Instruction::wgmma) << name_of(math);
     }
     const GemmVariant gemm_with_math = {
         "gemm", "", math == Math::tf32 ? with_math<kGemm, Math::tf32> : with_math<kGemm, Math::tf32x3>};
@@ -524,57 +513,45 @@ TEST(TensorLadder, LargeProductsWithACopy) {
 template <TileId tile>
 Status gemm_with_tile(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                       const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
-  GemmArguments arguments;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm", GemmWorkspace::parts, c, a, b, options, workspace, &arguments));
-  GemmConfig config = split_k({arguments.m, arguments.n, arguments.k});
-  config.tile = tile;
-  return launch_gemm_06("gemm", arguments, config, workspace, stream);
+  GemmOptions own = options;
+  own.math = tile.arithmetic == Arithmetic::tf32     ? Math::tf32
+             : tile.arithmetic == Arithmetic::tf32x3 ? Math::tf32x3
+                                                     : Math::fp32;
+  return gemm_by_tile(tile, c, a, b, own, workspace, stream);
+}
+
+struct VariantOfTile {
+  TileId tile;
+  GemmVariant variant;
+};
+template <TileId tile>
+VariantOfTile variant_of() {
+  static const std::string name = name_of(tile);
+  return {tile, {name.c_str(), "", gemm_with_tile<tile>}};
+}
+std::vector<VariantOfTile> variants_of_tiles() {
+  using enum Arithmetic;
+  return {variant_of<fma_tile(128, 128)>(),         variant_of<fma_tile(256, 56)>(),
+          variant_of<fma_tile(256, 24)>(),          variant_of<fma_tile(64, 64)>(),
+          variant_of<mma_tile(tf32, 128, 128)>(),   variant_of<mma_tile(tf32, 64, 64)>(),
+          variant_of<mma_tile(tf32x3, 128, 128)>(), variant_of<mma_tile(tf32x3, 64, 64)>(),
+          variant_of<vector_tile(128, 128)>(),      variant_of<vector_tile(128, 64)>(),
+          variant_of<vector_tile(128, 32)>(),       variant_of<vector_tile(64, 64)>(),
+          variant_of<vector_tile(192, 128)>(),      variant_of<vector_tile(192, 64)>()};
 }
 
 class GemmTile : public testing::TestWithParam<TileInfo> {
  protected:
   GemmVariant variant() const {
-    const auto variant_of = [&]<TileId tile>() {
-      return GemmVariant{GetParam().name, "", gemm_with_tile<tile>};
-    };
-    switch (GetParam().id) {
-      case TileId::k128x128:
-        return variant_of.operator()<TileId::k128x128>();
-      case TileId::k256x56:
-        return variant_of.operator()<TileId::k256x56>();
-      case TileId::k256x24:
-        return variant_of.operator()<TileId::k256x24>();
-      case TileId::k64x64:
-        return variant_of.operator()<TileId::k64x64>();
-      case TileId::kTf32Of128x128:
-        return variant_of.operator()<TileId::kTf32Of128x128>();
-      case TileId::kTf32Of64x64:
-        return variant_of.operator()<TileId::kTf32Of64x64>();
-      case TileId::kTf32x3Of128x128:
-        return variant_of.operator()<TileId::kTf32x3Of128x128>();
-      case TileId::kTf32x3Of64x64:
-        return variant_of.operator()<TileId::kTf32x3Of64x64>();
-      case TileId::kVectors128x128:
-        return variant_of.operator()<TileId::kVectors128x128>();
-      case TileId::kVectors128x64:
-        return variant_of.operator()<TileId::kVectors128x64>();
-      case TileId::kVectors128x32:
-        return variant_of.operator()<TileId::kVectors128x32>();
-      case TileId::kVectors64x64:
-        return variant_of.operator()<TileId::kVectors64x64>();
-      case TileId::kVectors192x128:
-        return variant_of.operator()<TileId::kVectors192x128>();
-      case TileId::kVectors192x64:
-        return variant_of.operator()<TileId::kVectors192x64>();
-      default:
-        break;
-    }
+    for (const VariantOfTile& of_tile : variants_of_tiles())
+      if (of_tile.tile == GetParam().id) return of_tile.variant;
+    ADD_FAILURE() << "variants_of_tiles() has no " << GetParam().id;
     return {};
   }
   bool fits(bool transpose_a) const {
     DeviceProperties device;
     EXPECT_TRUE(ok(device_properties(&device)));
-    return check_math("", GetParam().math).ok() &&
+    return check_math("", uses_tensor_cores(GetParam().id.arithmetic) ? Math::tf32 : Math::fp32).ok() &&
            shared_bytes(GetParam(), {transpose_a ? Order::mn_major : Order::k_major}) <=
                device.shared_bytes_per_block;
   }
@@ -614,8 +591,9 @@ TEST_P(GemmTile, SplitSums) {
 
 std::vector<TileInfo> tiles_of_floats() {
   std::vector<TileInfo> all;
-  std::ranges::copy_if(tile_infos(), std::back_inserter(all),
-                       [](const TileInfo& tile) { return tile.type == DType::float32; });
+  std::ranges::copy_if(tile_infos(), std::back_inserter(all), [](const TileInfo& tile) {
+    return tile.id.instruction != Instruction::wgmma && factor_type(tile.id.arithmetic) == DType::float32;
+  });
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Tiles, GemmTile, testing::ValuesIn(tiles_of_floats()),

@@ -4,7 +4,7 @@
 
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/status_checks.h>
-#include <rondo/kernels/gemm/warp_specialized.cuh>
+#include <rondo/kernels/gemm/wgmma/warp_specialized.cuh>
 
 namespace rondo::test {
 namespace {

@@ -2,15 +2,15 @@
 // whole products. gemm_config_test has the division, gemm_test and gemm_narrow_test the contract of gemm().
 #include <gtest/gtest.h>
 
-#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.h>
-#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_09_stream_k.h>
-#include <rondo/kernels/gemm/tile_order.h>
+#include <rondo/kernels/gemm/gemm.h>
+#include <rondo/kernels/gemm/wgmma/tile_order.h>
+#include <rondo/tests/kernels/products_by_tile.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/random_order.h>
 #include <rondo/tests/support/status_checks.h>
-#include <rondo/kernels/gemm/partial_tiles.cuh>
+#include <rondo/kernels/gemm/wgmma/partial_tiles.cuh>
 
 #include <algorithm>
 #include <cmath>
@@ -74,13 +74,14 @@ TEST(StreamK, TheOrderOfArrivalDoesNotMatter) {
   }
 }
 
-// A product whose bits are those of its parts, which gemm_tc_07_persistent computes as products of their own,
+// A product whose bits are those of its parts, which the persistent kernel computes as products of their own,
 // added in ascending order of k.
 template <class T>
 class StreamKBits : public testing::Test {
  protected:
   static constexpr GemmShape kShape = {300, 250, 456};
-  static constexpr auto kTile = WgmmaTileId::k128x128;
+  static constexpr Arithmetic kArithmetic = arithmetic_of(dtype_of<T>, Math::tf32);
+  static constexpr TileId kTile = wgmma_tile(kArithmetic, 128, 128);
 
   void SetUp() override {
     if (!check_wgmma("").ok()) GTEST_SKIP() << "the device has no wgmma";
@@ -101,7 +102,15 @@ class StreamKBits : public testing::Test {
             .beta = 0,
             .bias = nullptr,
             .relu = false,
-            .math = sizeof(T) == 4 ? Math::tf32 : Math::fp32};
+            .arithmetic = kArithmetic};
+  }
+  // blocks: of stream-K; 0: whole tiles
+  Status run(const char* name, const TileId& tile, int blocks, const GemmArgumentsOf<T, float>& g,
+             const Workspace& workspace) {
+    GemmPlan plan;
+    plan.tile = tile;
+    plan.stream_k_blocks = blocks;
+    return gemm_with_plan(name, plan, g, workspace, stream);
   }
   std::vector<float> expected(int blocks) {
     constexpr int64_t kSide = 128, kTilesM = 3, kTilesN = 2, kK = 128 / sizeof(T);
@@ -118,7 +127,7 @@ class StreamKBits : public testing::Test {
         g.k = std::min(g.k, unit.end * kK) - k;
         g.a += row * g.a_stride + k, g.b += column * g.b_stride + k;
         g.c += row * g.c_stride + column;
-        EXPECT_TRUE(ok(launch_gemm_persistent("part", kTile, g, {}, {}, stream)));
+        EXPECT_TRUE(ok(run("part", kTile, 0, g, {})));
         const std::vector<float> part = c.download();
         for (int64_t r = row; r < row + g.m; ++r)
           for (int64_t j = column; j < column + g.n; ++j) {
@@ -155,8 +164,7 @@ TYPED_TEST(StreamKBits, AreThoseOfThePartsInTheOrderOfK) {
     const std::vector<float> expected = this->expected(blocks);
     GuardedBuffer<float> workspace(stream_k_workspace_bytes(this->kTile, blocks) / 4);
     const auto run = [&] {
-      return launch_gemm_stream_k("stream_k", this->kTile, this->arguments(), blocks, workspace.workspace(),
-                                  this->stream);
+      return this->run("stream_k", this->kTile, blocks, this->arguments(), workspace.workspace());
     };
     for (int repeat = 0; repeat < 2; ++repeat) {
       ASSERT_TRUE(ok(run()));
@@ -185,9 +193,9 @@ TYPED_TEST(StreamKBits, AreThoseOfThePartsInTheOrderOfK) {
 }
 
 TYPED_TEST(StreamKBits, ATileOfPairsIsRefused) {
-  EXPECT_TRUE(refused(
-      launch_gemm_stream_k("stream_k", WgmmaTileId::kPairOf128x256, this->arguments(), 2, {}, this->stream),
-      "stream_k: stream-K has tiles of single blocks only"));
+  const TileId pairs = wgmma_tile(TestFixture::kArithmetic, 256, 256, 2);
+  EXPECT_TRUE(refused(this->run("stream_k", pairs, 2, this->arguments(), {}),
+                      "stream_k: stream-K has tiles of single blocks only"));
 }
 
 // A product for which gemm() chooses stream-K on a device with the multiprocessors of an H100, in the
@@ -199,7 +207,7 @@ TEST(StreamK, GemmUsesItWhereItPays) {
   constexpr int64_t m = 1792, n = 1280, k = 1536;
   const GemmOptions options = {.transpose_b = true, .relu = true, .math = Math::tf32};
   const GemmOperand operand = {Order::k_major, 4096, k};
-  const GemmPlan plan = choose_gemm_plan({{m, n, k}, DType::float32, Math::tf32, operand, operand}, device);
+  const GemmPlan plan = choose_gemm_plan({{m, n, k}, Arithmetic::tf32, operand, operand}, device);
   ASSERT_EQ(plan.stream_k_blocks, kStreamKBlocks);
   const std::vector<float> a = exact_values(m * k, 1), b = exact_values(n * k, 2);
   GuardedBuffer<float> da(a), db(b), dc(m * n), workspace(gemm_workspace_bytes({m, n, k}, options) / 4);

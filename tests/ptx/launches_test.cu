@@ -2,9 +2,9 @@
 // list that is assigned in a template, so the launch shape of persistent blocks, or an epilogue, would have
 // other values than g++ gives them. The linker sends cudaLaunchKernelExC to this file (-Wl,--wrap).
 #include <gtest/gtest.h>
-#include <rondo/kernels/gemm/tensor_ladder/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/gemm_with_plan.h>
 #include <rondo/kernels/runtime/buffer.h>
-#include <rondo/kernels/conv/implicit_gemm/conv2d_wgmma.cuh>
+#include <rondo/kernels/conv/implicit_gemm/wgmma/conv2d_wgmma.cuh>
 
 #include <algorithm>
 #include <functional>
@@ -39,9 +39,9 @@ extern "C" cudaError_t __wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t* conf
 namespace rondo {
 
 // That of the library, and not one that this file instantiates.
-extern template Status launch_conv2d_wgmma<float>(const char*, Math, ConvOperation, WgmmaConvTile,
-                                                  WgmmaConvPixels, const WgmmaConvArguments<float>&,
-                                                  cudaStream_t);
+extern template Status launch_conv2d_wgmma<Arithmetic::tf32>(const char*, ConvOperation, const TileId&,
+                                                             WgmmaConvPixels,
+                                                             const WgmmaConvArguments<float>&, cudaStream_t);
 
 namespace {
 
@@ -78,18 +78,15 @@ TEST_F(NvccLaunches, DesignatorsOfANamedTypeAreKept) {
 }
 
 struct PersistentTile {
-  WgmmaTileId id;
-  int64_t rows, columns, groups;  // groups: of consumer warps; one more loads
-  unsigned cluster = 1;
+  int rows, columns, groups;  // groups: of consumer warps; one more loads
+  int cluster = 1;
 };
 
-// As gemm_tc_07_persistent and gemm_tc_08_clusters do: a block for each multiprocessor, or for each tile.
+// As persistent.cuh and clusters.cuh do: a block for each multiprocessor, or for each tile.
 TEST_F(NvccLaunches, PersistentBlocksHaveTheirShape) {
-  for (const PersistentTile& tile : {PersistentTile{WgmmaTileId::k128x128, 128, 128, 2},
-                                     PersistentTile{WgmmaTileId::k128x256, 128, 256, 2},
-                                     PersistentTile{WgmmaTileId::k192x192, 192, 192, 3},
-                                     PersistentTile{WgmmaTileId::k192x176, 192, 176, 3},
-                                     PersistentTile{WgmmaTileId::kPairOf128x256, 256, 256, 2, 2}})
+  for (const PersistentTile& tile :
+       {PersistentTile{128, 128, 2}, PersistentTile{128, 256, 2}, PersistentTile{192, 192, 3},
+        PersistentTile{192, 176, 3}, PersistentTile{256, 256, 2, 2}})
     for (const int64_t m : {200, 2000}) {
       SCOPED_TRACE(concat("tile of ", tile.rows, " x ", tile.columns, ", m = ", m));
       const int64_t n = m, k = 4;
@@ -100,20 +97,23 @@ TEST_F(NvccLaunches, PersistentBlocksHaveTheirShape) {
       g.a_stride = g.b_stride = k, g.c_stride = n;
       g.transpose_b = true;
       g.alpha = 1;
-      g.math = Math::tf32;
+      g.arithmetic = Arithmetic::tf32;
       seen.clear();
-      throw_if_error(launch_gemm_persistent("gemm", tile.id, g, {}, {}, nullptr));
+      GemmPlan plan;
+      plan.tile = TileId{Instruction::wgmma, Arithmetic::tf32, tile.rows, tile.columns, tile.cluster};
+      throw_if_error(gemm_with_plan("gemm", plan, g, {}, nullptr));
       ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
       ASSERT_EQ(seen.size(), 1u);
-      const int64_t tiles = ceil_div(m, tile.rows) * ceil_div(n, tile.columns) * int64_t{tile.cluster};
+      const int64_t tiles =
+          ceil_div<int64_t>(m, tile.rows) * ceil_div<int64_t>(n, tile.columns) * tile.cluster;
       const cudaLaunchConfig_t& config = seen[0].config;
       EXPECT_EQ(config.gridDim.x, std::min(tiles, multiprocessors / tile.cluster * tile.cluster));
       EXPECT_EQ(config.gridDim.y, 1u);
       EXPECT_EQ(config.gridDim.z, 1u);
-      EXPECT_EQ(config.blockDim.x, 128 * (tile.groups + 1));
+      EXPECT_EQ(config.blockDim.x, static_cast<unsigned>(128 * (tile.groups + 1)));
       EXPECT_EQ(config.blockDim.y, 1u);
       EXPECT_GT(config.dynamicSmemBytes, 100u << 10);  // the stages of the ring
-      EXPECT_EQ(seen[0].cluster, tile.cluster);
+      EXPECT_EQ(seen[0].cluster, static_cast<unsigned>(tile.cluster));
     }
 }
 
@@ -135,8 +135,8 @@ TEST_F(NvccLaunches, PartsOfAConvolutionAreStoredAligned) {
     EXPECT_EQ(epilogue.bias, nullptr);
     EXPECT_FALSE(epilogue.relu);
   };
-  throw_if_error(launch_conv2d_wgmma<float>(
-      "conv", Math::tf32, kForward, WgmmaConvTile::k128x64, WgmmaConvPixels::im2col,
+  throw_if_error(launch_conv2d_wgmma<Arithmetic::tf32>(
+      "conv", kForward, TileId{Instruction::wgmma, Arithmetic::tf32, 128, 64}, WgmmaConvPixels::im2col,
       {y.data(), x.data(), filter.data(), {}, geometry, 2, parts.data()}, nullptr));
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   EXPECT_EQ(launches, 2);

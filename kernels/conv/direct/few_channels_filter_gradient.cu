@@ -8,7 +8,7 @@
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/core/values.cuh>
-#include <rondo/kernels/gemm/split_k.cuh>
+#include <rondo/kernels/gemm/partial_sums.cuh>
 
 #include <algorithm>
 

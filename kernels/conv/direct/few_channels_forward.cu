@@ -1,9 +1,9 @@
 // Forward convolution for few channels. Each thread computes 8 neighbouring pixels x 8 out channels: for each
 // tap it reads 8 weights from shared memory and 8 values of x, for 64 multiply-adds. x is small and stays in
 // L1. y is written once, 8 values at a time. Bound by L1 and shared memory.
-#include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/direct/few_channels.h>
-#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/gemm/device_properties.h>
+#include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/core/values.cuh>
@@ -14,8 +14,8 @@ namespace rondo {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kPixels = 8;             // per thread, along a row
-constexpr int kVecSize = 8;            // out channels per thread, a chunk
+constexpr int kPixels = 8;                                        // per thread, along a row
+constexpr int kVecSize = 8;                                       // out channels per thread, a chunk
 constexpr int kLoad = kVectorRegisters.lanes > 4 ? kVecSize : 4;  // out channels per load instruction
 constexpr int kMostFloats = 12 << 10;  // largest filter bank in shared memory: 48 KB, which every device has
 
@@ -79,8 +79,7 @@ __global__ __launch_bounds__(kThreads,
         for (int c = 0; c < g.c; ++c, weight += stride) {
           Vec<kVecSize> vec;
           RONDO_UNROLL
-          for (int j = 0; j < kVecSize; j += kLoad)
-            vec.set_part(j, Vec<kLoad>::load(weight + j * chunks));
+          for (int j = 0; j < kVecSize; j += kLoad) vec.set_part(j, Vec<kLoad>::load(weight + j * chunks));
           if (inside) {
             const T* from = image + ((h0 + r) * g.w + w0 + s) * g.c + c;
             RONDO_UNROLL

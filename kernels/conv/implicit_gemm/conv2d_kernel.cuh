@@ -1,6 +1,6 @@
 // Forward convolution and data gradient as an implicit GEMM. The matrix of patches is never stored: the
 // loader gathers its k-tiles from the image directly into shared memory (gather_loader.cuh). tile_mainloop()
-// multiplies them, as in gemm_06.
+// multiplies them, as in gemm/fma/pipelined.cuh.
 //
 //   forward:   rows = output pixels, columns = out channels, k = (tap, in channel)
 //   backward:  rows = input pixels,  columns = in channels,  k = (tap, out channel)
@@ -12,10 +12,10 @@
 // phase.
 //
 // If there are too few tiles for a GPU, each tile has several blocks (blockIdx.y), which divide k and write
-// partial sums (../../gemm/split_k.cuh). All tiles divide it at the same taps and channels, also where they
+// partial sums (../../gemm/partial_sums.cuh). All tiles divide it at the same taps and channels, also where they
 // leave out taps. So the bits do not depend on the tile.
 //
-// The kernel is for every kind of tile. Each .cu file instantiates it for the tiles of one arithmetic.
+// The kernel is for every kind of tile. fma/ and mma/ instantiate it for the tiles of one arithmetic a file.
 #pragma once
 
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
@@ -24,10 +24,8 @@
 #include <rondo/kernels/conv/implicit_gemm/gather_loader.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
-#include <rondo/kernels/gemm/split_k.cuh>
-#include <rondo/kernels/gemm/tensor_mainloop.cuh>
-#include <rondo/kernels/gemm/tile_mainloop.cuh>
-#include <rondo/kernels/gemm/tiles.cuh>
+#include <rondo/kernels/gemm/fma/tile_mainloop.cuh>
+#include <rondo/kernels/gemm/partial_sums.cuh>
 
 #include <algorithm>
 
@@ -215,24 +213,13 @@ bool prepare_conv2d(Conv2dParameters<T>& p, const ConvEpilogue<T>& epilogue) {
          (operation == ConvOperation::data_gradient ? g.h > 0 && g.w > 0 : g.output_pixels > 0);
 }
 
-// For conv2d_forward.cu: launches the kernel with a tile of one arithmetic each.
-Status launch_conv2d_tf32(const char* name, ConvOperation operation, TileId tile, Conv2dParameters<float>& p,
-                          cudaStream_t stream);
-Status launch_conv2d_tf32x3(const char* name, ConvOperation operation, TileId tile,
-                            Conv2dParameters<float>& p, cudaStream_t stream);
-template <class T>  // __nv_bfloat16 or __half
-Status launch_conv2d_narrow(const char* name, ConvOperation operation, TileId tile, Conv2dParameters<T>& p,
-                            cudaStream_t stream);
-
-// The same, for tiles of `Product` (tensor_tile.cuh).
-template <class Product, class T>
-Status launch_conv2d_with(const char* name, ConvOperation operation, TileId tile, Conv2dParameters<T>& p,
-                          cudaStream_t stream) {
-  return with_tensor_tile<Product>(tile, [&]<class Tile>() {
-    return operation == ConvOperation::forward
-               ? launch_conv2d_tile<Tile, ConvOperation::forward>(name, p, stream)
-               : launch_conv2d_tile<Tile, ConvOperation::data_gradient>(name, p, stream);
-  });
+// The same for both operations.
+template <class Tile>
+Status launch_conv2d_tile(const char* name, ConvOperation operation,
+                          Conv2dParameters<typename Tile::Element>& p, cudaStream_t stream) {
+  return operation == ConvOperation::forward
+             ? launch_conv2d_tile<Tile, ConvOperation::forward>(name, p, stream)
+             : launch_conv2d_tile<Tile, ConvOperation::data_gradient>(name, p, stream);
 }
 
 }  // namespace rondo

@@ -3,10 +3,10 @@
 //   rows = (tap, in channel), columns = out channels, k = output pixels of the whole batch
 //
 // The result is the transpose of dw; it has few values and is stored transposed. Blocks share tiles and split
-// k (split_k.cuh). Rows are (tap, channel) rather than out channels because there are more of them, and tiles
+// k (gemm/split_k.h). Rows are (tap, channel) rather than out channels because there are more of them, and tiles
 // are higher than wide, so less of a tile is unused.
 //
-// The kernel is for every kind of tile. Each .cu file instantiates it for the tiles of one arithmetic.
+// The kernel is for every kind of tile. fma/ and mma/ instantiate it for the tiles of one arithmetic a file.
 #pragma once
 
 #include <rondo/kernels/conv/conv_geometry.h>
@@ -14,10 +14,8 @@
 #include <rondo/kernels/conv/implicit_gemm/patch_loader.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
-#include <rondo/kernels/gemm/split_k.cuh>
-#include <rondo/kernels/gemm/tensor_mainloop.cuh>
-#include <rondo/kernels/gemm/tile_mainloop.cuh>
-#include <rondo/kernels/gemm/tiles.cuh>
+#include <rondo/kernels/gemm/fma/tile_mainloop.cuh>
+#include <rondo/kernels/gemm/partial_sums.cuh>
 
 namespace rondo {
 
@@ -85,14 +83,5 @@ Status launch_filter_gradient_tile(const char* name, FilterGradientParameters<ty
                              .shared_bytes = sizeof(FilterGradientShared<Tile>)};
   return launch(name, shape, stream, conv2d_filter_gradient_kernel<Tile>, p);
 }
-
-// For conv2d_filter_gradient.cu: launches the kernel with a tile of one arithmetic each.
-Status launch_filter_gradient_tf32(const char* name, TileId tile, FilterGradientParameters<float>& p,
-                                   int64_t splits, cudaStream_t stream);
-Status launch_filter_gradient_tf32x3(const char* name, TileId tile, FilterGradientParameters<float>& p,
-                                     int64_t splits, cudaStream_t stream);
-template <class T>  // __nv_bfloat16 or __half
-Status launch_filter_gradient_narrow(const char* name, TileId tile, FilterGradientParameters<T>& p,
-                                     int64_t splits, cudaStream_t stream);
 
 }  // namespace rondo

@@ -3,7 +3,7 @@
 
 #include <rondo/kernels/conv/implicit_gemm/taps.cuh>
 #include <rondo/kernels/core/ptx/cp_async.cuh>
-#include <rondo/kernels/gemm/matrix_loaders.cuh>
+#include <rondo/kernels/gemm/fma/matrix_loaders.cuh>
 
 namespace rondo {
 

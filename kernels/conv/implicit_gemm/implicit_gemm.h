@@ -1,86 +1,66 @@
-// The operations of conv2d.h with the tile of the implicit GEMM as an argument. The public functions pass no
-// tile. Tests pass one, because a large device would choose the smallest tile for every problem of a test's
-// size.
+// Convolutions as implicit GEMMs: the matrix of patches is never stored, loaders gather its k-tiles from the
+// images. fma/, mma/ and wgmma/ have the kernels by the instruction that multiplies.
 #pragma once
 
-#include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/conv_geometry.h>
-#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/conv/implicit_gemm/wgmma/wgmma_conv.h>
+#include <rondo/kernels/core/view.h>
+#include <rondo/kernels/gemm/tiles.h>
 
-#include <optional>
+#include <cstdint>
 
 namespace rondo {
 
-// The shared memory of a block: of forward and data gradient (kGatherNeeds), and of the filter gradient.
+// The shared memory of a block by multiply-adds or mma.sync: of forward and data gradient, and of the filter
+// gradient.
 inline constexpr TileNeeds kGatherNeeds = {Order::k_major, 24};
 inline constexpr TileNeeds kPatchNeeds = {Order::mn_major, 12};
 
-// The product that computes y, dx or the transpose of dw. k: for y the patch, for dx the mean over the phases
-// (taps.cuh), for dw the pixels of y.
-GemmShape conv2d_product(ConvOperation operation, const ConvGeometry& geometry);
-
-// The number of parts of the sum over k: more than 1 if there are too few tiles for a large GPU and the sum
-// is long. A function of the shape alone, as split_k().
+// The number of parts of the sum over k (conv2d_product()): more than 1 if there are too few tiles for a large
+// GPU and the sum is long. A function of the shape alone, as split_k().
 int64_t conv2d_splits(ConvOperation operation, const ConvGeometry& geometry);
 
 // The bytes of the workspace for the partial sums; 0 for one part.
 int64_t conv2d_partials_bytes(ConvOperation operation, const ConvGeometry& geometry, int64_t splits);
 
-// A tile for y or dx, and the number of blocks that divide its sum: one if only a tile is given.
-struct ConvTile {
-  ConvTile(TileId id_of_tile, int64_t parts = 1) : id(id_of_tile), splits(parts) {}
-  TileId id;
-  int64_t splits;
+// The tile's instruction selects the kernel.
+struct ImplicitGemmPlan {
+  TileId tile;
+  WgmmaConvPixels pixels = {};     // of wgmma
+  bool transposed_filter = false;  // wgmma reads a copy of the filter (transpose_filter())
 };
 
-// The same for a tile, or without one for the number of parts that is chosen: 0 for y of few channels.
-int64_t conv2d_partials_bytes(ConvOperation operation, const ConvGeometry& geometry,
-                              const std::optional<ConvTile>& tile);
+// wgmma is for 16-bit types, and for y and dx in tf32 and tf32x3, where choose_wgmma_conv_tile() estimates the
+// shortest time for it. `a`, `b`: the operands in argument order; only their alignment is used.
+ImplicitGemmPlan choose_implicit_gemm_plan(ConvOperation operation, const ConvGeometry& geometry,
+                                           Arithmetic arithmetic, const void* a, const void* b,
+                                           const DeviceProperties& device);
 
-// With a tile, runs the implicit GEMM with that tile; options.algorithm is ignored, and the workspace is
-// conv2d_partials_bytes(), or for dw that of split_k(). Without a tile, chooses one from the shape and the
-// device, or selects the few-channel kernel (few_channels.h) or Winograd's algorithm (winograd.h) where it
-// applies.
-Status conv2d_forward(std::optional<ConvTile> tile, ImageView<float> y, ImageView<const float> x,
-                      FilterView<const float> filter, const Conv2dOptions& options,
-                      const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);
+// y from x, or dx from dy. T: __nv_bfloat16, __half or float.
+template <class T>
+struct ImplicitGemmArguments {
+  T* to;
+  const T* from;
+  const T* filter;
+  ConvEpilogue<T> epilogue = {};  // of dx: empty
+  ConvGeometry geometry;
+  int64_t splits = 1;  // parts of the sum
+};
 
-Status conv2d_data_gradient(std::optional<ConvTile> tile, ImageView<float> dx, ImageView<const float> dy,
-                            FilterView<const float> filter, const Conv2dOptions& options, Workspace workspace,
-                            cudaStream_t stream);
+// y or dx. `workspace`: the partial sums, and after them the transposed filter. Sets `parts` to the number of
+// parts in epilogue.moments: 0 if the kernel does not compute them.
+template <class T>
+Status run_implicit_gemm(const char* name, ConvOperation operation, const ImplicitGemmPlan& plan,
+                         const ImplicitGemmArguments<T>& arguments, Workspace workspace, int64_t* parts,
+                         cudaStream_t stream);
 
-Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, ImageView<const float> dy,
-                              ImageView<const float> x, const Conv2dOptions& options, Workspace workspace,
-                              cudaStream_t stream);
+// dw. `splits`: the most parts of the sum; `workspace`: their partial sums.
+template <class T>
+Status run_implicit_gemm_filter_gradient(const char* name, const ImplicitGemmPlan& plan, float* dw,
+                                         const T* dy, const T* x, const ConvGeometry& geometry,
+                                         int64_t splits, Workspace workspace, cudaStream_t stream);
 
-// The same for bfloat16 and float16, with a tile of that type.
-Status conv2d_forward(std::optional<ConvTile> tile, ImageView<__nv_bfloat16> y,
-                      ImageView<const __nv_bfloat16> x, FilterView<const __nv_bfloat16> filter,
-                      const Conv2dOptions& options, const Conv2dEpilogueOf<__nv_bfloat16>& epilogue,
-                      Workspace workspace, cudaStream_t stream);
-
-Status conv2d_data_gradient(std::optional<ConvTile> tile, ImageView<__nv_bfloat16> dx,
-                            ImageView<const __nv_bfloat16> dy, FilterView<const __nv_bfloat16> filter,
-                            const Conv2dOptions& options, Workspace workspace, cudaStream_t stream);
-
-Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw,
-                              ImageView<const __nv_bfloat16> dy, ImageView<const __nv_bfloat16> x,
-                              const Conv2dOptions& options, Workspace workspace, cudaStream_t stream);
-
-Status conv2d_forward(std::optional<ConvTile> tile, ImageView<__half> y, ImageView<const __half> x,
-                      FilterView<const __half> filter, const Conv2dOptions& options,
-                      const Conv2dEpilogueOf<__half>& epilogue, Workspace workspace, cudaStream_t stream);
-
-Status conv2d_data_gradient(std::optional<ConvTile> tile, ImageView<__half> dx, ImageView<const __half> dy,
-                            FilterView<const __half> filter, const Conv2dOptions& options,
-                            Workspace workspace, cudaStream_t stream);
-
-Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, ImageView<const __half> dy,
-                              ImageView<const __half> x, const Conv2dOptions& options, Workspace workspace,
-                              cudaStream_t stream);
-
-// The workspace of a forward convolution's sums, beside that of the convolution: the two use it one after the
-// other, where both do.
-int64_t conv_sums_workspace_bytes(const ConvGeometry& geometry, DType type, Math math);
+// The most parts of the moments of y. Kernels that compute partial sums of y compute none.
+int64_t most_moment_parts(const ConvGeometry& geometry, Arithmetic arithmetic);
 
 }  // namespace rondo

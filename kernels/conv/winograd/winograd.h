@@ -7,7 +7,8 @@
 #pragma once
 
 #include <rondo/kernels/conv/conv_geometry.h>
-#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/core/arithmetic.h>
+#include <rondo/kernels/gemm/device_properties.h>
 
 namespace rondo::winograd {
 
@@ -30,9 +31,9 @@ bool fits(const ConvGeometry& geometry);
 // tiles in small images, and the taps that the direct algorithm skips.
 bool pays(const ConvGeometry& geometry);
 // Returns whether a convolution uses the algorithm, provided that the workspace is large enough.
-inline bool wanted(const ConvGeometry& geometry, const Conv2dOptions& options) {
-  return options.algorithm == ConvAlgorithm::winograd ||
-         (options.algorithm == ConvAlgorithm::automatic && options.math == Math::fp32 && pays(geometry));
+inline bool wanted(const ConvGeometry& geometry, ConvAlgorithm algorithm, Arithmetic arithmetic) {
+  if (arithmetic != Arithmetic::fp32) return false;
+  return algorithm == ConvAlgorithm::winograd || (algorithm == ConvAlgorithm::automatic && pays(geometry));
 }
 
 // The workspace for the transformed filter of forward and data gradient; 16-byte aligned.

@@ -5,12 +5,12 @@
 //
 // A block transforms both operands into shared memory, one k-tile at a time. There each warp
 // multiplies one frequency. dw has few values, so several blocks compute the same rows and columns for
-// different tiles; their parts are added in order (split_k.cuh).
+// different tiles; their parts are added in order (partial_sums.cuh).
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/conv/winograd/winograd_tile.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
-#include <rondo/kernels/gemm/split_k.cuh>
+#include <rondo/kernels/gemm/partial_sums.cuh>
 
 #include <algorithm>
 
@@ -69,8 +69,7 @@ __device__ __forceinline__ void for_each_item(int channels, Each each) {
   constexpr int kVecSize = Tile::Threads::kTransformed;
   RONDO_UNROLL_BY(1)
   for (int item = threadIdx.x; item < Tile::kInner * kAtOnce; item += Tile::kThreads) RONDO_UNROLL_BY(1)
-  for (int c = item % kAtOnce * kVecSize; c < channels; c += kAtOnce * kVecSize)
-    each(item / kAtOnce, c);
+  for (int c = item % kAtOnce * kVecSize; c < channels; c += kAtOnce * kVecSize) each(item / kAtOnce, c);
 }
 
 template <class Tile>

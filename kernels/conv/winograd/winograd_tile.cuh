@@ -8,7 +8,7 @@
 
 #include <rondo/kernels/conv/winograd/winograd_math.cuh>
 #include <rondo/kernels/core/launch.cuh>
-#include <rondo/kernels/gemm/tiles.cuh>
+#include <rondo/kernels/gemm/fma/tiles.cuh>
 
 #ifdef __SIMT__
 #include <simt/unwritten.h>

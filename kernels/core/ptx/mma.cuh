@@ -33,6 +33,10 @@ namespace rondo::ptx {
 // The element type of tf32 fragments.
 struct Tf32 {};
 
+// The elements of the fragments of T matrices.
+template <class T>
+using FragmentOf = std::conditional_t<std::is_same_v<T, float>, Tf32, T>;
+
 namespace detail {
 
 #ifdef __SIMT__

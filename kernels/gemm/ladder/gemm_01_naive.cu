@@ -4,10 +4,11 @@
 //            (and 32 stores of C) access 32 different cache lines.
 // Counted:   2.01 global requests per multiply-add of a warp; a load of A takes 32 sectors, one of B 1.
 // Next:      assign neighbouring threads to neighbouring columns (gemm_02).
+#include <rondo/kernels/gemm/ladder/fp32_rung.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/vec.cuh>
-#include <rondo/kernels/gemm/gemm_elements.cuh>
+#include <rondo/kernels/gemm/ladder/gemm_elements.cuh>
 
 namespace rondo {
 namespace {
@@ -28,7 +29,7 @@ __global__ void gemm_01_naive_kernel(const GemmArguments g) {
 Status gemm_01_naive(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                      const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmArguments g;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm_01_naive", GemmWorkspace::none, c, a, b, options, workspace, &g));
+  RONDO_RETURN_IF_ERROR(check_fp32_rung("gemm_01_naive", c, a, b, options, workspace, &g));
   const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m * g.n, kThreads), .block_x = kThreads};
   return launch("gemm_01_naive", shape, stream, gemm_01_naive_kernel, g);
 }

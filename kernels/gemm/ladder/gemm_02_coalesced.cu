@@ -4,10 +4,11 @@
 // Limit now: cache bandwidth. Every multiply-add still loads two values: 8 bytes for 2 FLOP.
 // Counted:   2.01 global requests per multiply-add of a warp; a load of A takes 1 sector, one of B 4.
 // Next:      load each tile once per block (gemm_03).
+#include <rondo/kernels/gemm/ladder/fp32_rung.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/vec.cuh>
-#include <rondo/kernels/gemm/gemm_elements.cuh>
+#include <rondo/kernels/gemm/ladder/gemm_elements.cuh>
 
 namespace rondo {
 namespace {
@@ -28,8 +29,7 @@ __global__ void gemm_02_coalesced_kernel(const GemmArguments g) {
 Status gemm_02_coalesced(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                          const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmArguments g;
-  RONDO_RETURN_IF_ERROR(
-      check_gemm("gemm_02_coalesced", GemmWorkspace::none, c, a, b, options, workspace, &g));
+  RONDO_RETURN_IF_ERROR(check_fp32_rung("gemm_02_coalesced", c, a, b, options, workspace, &g));
   const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m * g.n, kThreads), .block_x = kThreads};
   return launch("gemm_02_coalesced", shape, stream, gemm_02_coalesced_kernel, g);
 }

@@ -5,11 +5,12 @@
 //            16 multiply-adds.
 // Counted:   0.13 global requests and 2.1 wavefronts of shared memory per multiply-add of a warp.
 // Next:      let each thread compute many results from values in registers (gemm_04).
+#include <rondo/kernels/gemm/ladder/fp32_rung.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/core/vec.cuh>
-#include <rondo/kernels/gemm/gemm_elements.cuh>
+#include <rondo/kernels/gemm/ladder/gemm_elements.cuh>
 
 namespace rondo {
 namespace {
@@ -42,8 +43,7 @@ __global__ __launch_bounds__(kSide* kSide) void gemm_03_shared_tiles_kernel(cons
 Status gemm_03_shared_tiles(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                             const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmArguments g;
-  RONDO_RETURN_IF_ERROR(
-      check_gemm("gemm_03_shared_tiles", GemmWorkspace::none, c, a, b, options, workspace, &g));
+  RONDO_RETURN_IF_ERROR(check_fp32_rung("gemm_03_shared_tiles", c, a, b, options, workspace, &g));
   const int64_t tiles_n = ceil_div<int64_t>(g.n, kSide);
   const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m, kSide) * tiles_n,
                              .block_x = kSide,

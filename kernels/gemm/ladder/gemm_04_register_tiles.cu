@@ -5,11 +5,12 @@
 //            multiply-adds. In addition, no thread computes while a k-tile is loaded.
 // Counted:   0.039 global requests and 0.30 wavefronts of shared memory per multiply-add of a warp.
 // Next:      load four values per instruction (gemm_05).
+#include <rondo/kernels/gemm/ladder/fp32_rung.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/core/vec.cuh>
-#include <rondo/kernels/gemm/gemm_elements.cuh>
+#include <rondo/kernels/gemm/ladder/gemm_elements.cuh>
 
 namespace rondo {
 namespace {
@@ -71,8 +72,7 @@ __global__ __launch_bounds__(kThreads) void gemm_04_register_tiles_kernel(const 
 Status gemm_04_register_tiles(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                               const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmArguments g;
-  RONDO_RETURN_IF_ERROR(
-      check_gemm("gemm_04_register_tiles", GemmWorkspace::none, c, a, b, options, workspace, &g));
+  RONDO_RETURN_IF_ERROR(check_fp32_rung("gemm_04_register_tiles", c, a, b, options, workspace, &g));
   const int64_t tiles_n = ceil_div<int64_t>(g.n, kSide);
   const LaunchShape shape = {
       .grid_x = ceil_div<int64_t>(g.m, kSide) * tiles_n, .block_x = kThreads, .shared_bytes = sizeof(Shared)};

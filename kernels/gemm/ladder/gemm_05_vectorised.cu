@@ -1,17 +1,18 @@
 // Idea:      load four values per instruction. Each thread's columns are now adjacent, so it can read them
-//            from shared memory with 16-byte loads. Gaps in the k-tile avoid bank conflicts (tile.cuh).
+//            from shared memory with 16-byte loads. Gaps in the k-tile avoid bank conflicts (fma/tile.cuh).
 //            Global memory is read 16 bytes at a time if the matrices are aligned.
 // Builds on: gemm_04_register_tiles.
 // Limit now: latency. The loop is load, barrier, multiply, barrier: no arithmetic runs during the load of a
 //            k-tile.
 // Counted:   0.0098 global requests of 16 bytes per lane, 0.25 wavefronts of shared memory per multiply-add.
 // Next:      load the next k-tile while the current one is multiplied (gemm_06).
+#include <rondo/kernels/gemm/ladder/fp32_rung.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/gemm/epilogue.cuh>
-#include <rondo/kernels/gemm/tile_mainloop.cuh>
+#include <rondo/kernels/gemm/fma/tile_mainloop.cuh>
 
 namespace rondo {
 namespace {
@@ -81,8 +82,7 @@ __global__ __launch_bounds__(Square::kThreads,
 Status gemm_05_vectorised(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                           const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmArguments g;
-  RONDO_RETURN_IF_ERROR(
-      check_gemm("gemm_05_vectorised", GemmWorkspace::none, c, a, b, options, workspace, &g));
+  RONDO_RETURN_IF_ERROR(check_fp32_rung("gemm_05_vectorised", c, a, b, options, workspace, &g));
   const Operand in_a = {a.data, a.stride, a.rows, a.cols, copy_width(a.data, a.stride, a.cols) >= 4};
   const Operand in_b = {b.data, b.stride, b.rows, b.cols, copy_width(b.data, b.stride, b.cols) >= 4};
   const Epilogue epilogue = gemm_epilogue(g);

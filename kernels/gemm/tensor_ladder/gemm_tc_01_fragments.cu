@@ -44,7 +44,7 @@ __global__ __launch_bounds__(kThreads, 4)  // without the 4, nvcc keeps to 96 re
         values[e] = column < p.n && k + e < p.k ? element_of_b(p, k + e, column) : static_cast<T>(0.0f);
       b[j][part] = fragment_register(values);
     }
-    ptx::mma<FragmentElement<T>>(sums, a, b);
+    ptx::mma<ptx::FragmentOf<T>>(sums, a, b);
   }
 
   store_fragments(p, m0, n0 + 2 * t, sums);

@@ -73,7 +73,7 @@ __global__ __launch_bounds__(kThreads) void gemm_tc_02_shared_tiles_kernel(const
       for (int j = 0; j < 4; ++j) RONDO_UNROLL
       for (int part = 0; part < 2; ++part)
         b[j][part] = read_register(shared.b, warp_n + 8 * j + g, k + t * E + part * 4 * E);
-      ptx::mma<FragmentElement<T>>(sums, a, b);
+      ptx::mma<ptx::FragmentOf<T>>(sums, a, b);
     }
     __syncthreads();
   }

@@ -6,16 +6,16 @@
 // Next:      gemm_tc_04_pipelined: several k-tiles in flight, and fragments one step ahead.
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/core/shared.cuh>
-#include <rondo/kernels/gemm/matrix_loaders.cuh>
+#include <rondo/kernels/gemm/fma/matrix_loaders.cuh>
+#include <rondo/kernels/gemm/mma/tensor_mainloop.cuh>
+#include <rondo/kernels/gemm/mma/tiles.cuh>
 #include <rondo/kernels/gemm/tensor_ladder/tensor_rung.cuh>
-#include <rondo/kernels/gemm/tensor_mainloop.cuh>
-#include <rondo/kernels/gemm/tiles.cuh>
 
 namespace rondo {
 namespace {
 
 template <class T>
-using TileOf = TensorTile64x64<std::conditional_t<std::is_same_v<T, float>, Tf32Product, NarrowProduct<T>>>;
+using TileOf = TensorTile64x64<arithmetic_of(dtype_of<T>, Math::tf32)>;
 
 template <class T>
 struct Parameters {

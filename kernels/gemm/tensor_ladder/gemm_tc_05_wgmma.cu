@@ -11,7 +11,7 @@
 // (gemm_plan.h). The rungs before take the others.
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/tensor_ladder/tensor_rung.cuh>
-#include <rondo/kernels/gemm/wgmma_tile.cuh>
+#include <rondo/kernels/gemm/wgmma/wgmma_tile.cuh>
 
 namespace rondo {
 namespace {

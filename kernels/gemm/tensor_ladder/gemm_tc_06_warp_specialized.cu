@@ -4,12 +4,12 @@
 //            warps that are done with it. So no barrier stops all warps, and loads and products overlap by as
 //            many k-tiles as there are stages. setmaxnreg moves the registers of the producer warpgroup to
 //            the consumers, for 128 sums each.
-// Builds on: gemm_tc_05_wgmma. The roles are in warp_specialized.cuh.
+// Builds on: gemm_tc_05_wgmma. The roles are in wgmma/warp_specialized.cuh.
 // Limit now: the ends of the blocks. A multiprocessor has one block, whose tensor cores are idle while it
 //            stores its results, and while the next one loads its first k-tiles.
 // Next:      gemm_tc_07_persistent: a block that computes many tiles, and loads while it stores.
 #include <rondo/kernels/gemm/tensor_ladder/tensor_rung.cuh>
-#include <rondo/kernels/gemm/warp_specialized.cuh>
+#include <rondo/kernels/gemm/wgmma/warp_specialized.cuh>
 
 namespace rondo {
 namespace {

@@ -5,15 +5,13 @@
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/ptx/mma.cuh>
 #include <rondo/kernels/core/ptx/tf32.cuh>
-#include <rondo/kernels/gemm/gemm_elements.cuh>
+#include <rondo/kernels/gemm/ladder/gemm_elements.cuh>
 
 #include <type_traits>
 
 namespace rondo {
 
-// The elements of the fragments of T matrices, the number of them in a register, and the K of a product.
-template <class T>
-using FragmentElement = std::conditional_t<std::is_same_v<T, float>, ptx::Tf32, T>;
+// The elements in a register of a fragment of T matrices, and the K of a product.
 template <class T>
 inline constexpr int kPerRegister = 4 / sizeof(T);
 template <class T>

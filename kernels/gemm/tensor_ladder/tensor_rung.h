@@ -1,7 +1,6 @@
 // The checks of the rungs of the ladder of tensor cores, and their instances.
 #pragma once
 
-#include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/gemm/gemm_arguments.h>
 #include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 
@@ -9,20 +8,15 @@
 
 namespace rondo {
 
-// The checks of gemm(), for a rung without split-K. Float matrices must have Math::tf32.
+// The checks of gemm(), for a rung without split-K. Float matrices must have Math::tf32. `needed`: the
+// workspace; null for none.
 template <class T>
 Status check_rung(const char* name, MatrixView<T> c, MatrixView<const T> a, MatrixView<const T> b,
-                  GemmOptions options, const Workspace& workspace, GemmArgumentsOf<T>* arguments,
-                  GemmWorkspace needed = GemmWorkspace::none) {
-  if (std::is_same_v<T, float>) {
-    RONDO_RETURN_IF_ERROR(check_math(name, options.math));
-    if (options.math != Math::tf32)
-      return bad_argument(name, ": math is ", name_of(options.math), ", this rung has only tf32");
-    options.math = Math::fp32;  // of the rungs that check_gemm() knows
-  } else {
-    RONDO_RETURN_IF_ERROR(check_factor_type(name, dtype_of<T>));
-  }
-  return check_gemm(name, needed, c, a, b, options, workspace, arguments);
+                  const GemmOptions& options, const Workspace& workspace, GemmArgumentsOf<T>* arguments,
+                  GemmWorkspaceBytes* needed = nullptr) {
+  RONDO_RETURN_IF_ERROR(check_gemm(name, needed, c, a, b, options, workspace, arguments));
+  if (!std::is_same_v<T, float> || options.math == Math::tf32) return {};
+  return bad_argument(name, ": math is ", name_of(options.math), ", this rung has only tf32");
 }
 
 // Defines the three instances of a rung.

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rondo/kernels/conv/conv2d.h>
-#include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/conv/conv_checks.h>
 
 #include <algorithm>
 #include <cstdint>

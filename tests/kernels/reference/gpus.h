@@ -2,7 +2,7 @@
 // that the build is for.
 #pragma once
 
-#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/gemm/device_properties.h>
 #include <simt/gpus.h>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <rondo/kernels/conv/conv_plan.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
-#include <rondo/nn/diagnostics/memory_estimate.h>
 #include <rondo/nn/checkpoint/checkpoint.h>
+#include <rondo/nn/diagnostics/memory_estimate.h>
 #include <rondo/nn/io/safetensors_header.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/rondo/support/files.h>
@@ -79,7 +79,7 @@ TEST(LocaleOfFiles, MessagesAreTheSame) {
       [] {
         std::ostringstream stream;  // has the locale
         GemmPlan product;
-        product.config.splits = 1234;
+        product.parts.splits = 1234;
         ConvPlan convolution;
         convolution.splits = 1234;
         stream << product << ", " << convolution;

@@ -80,16 +80,16 @@ TEST(Plan, IsLaunched) {
     const char* kernel;
   };
   for (const Case& c : {
-           Case{200, 200, 64, DType::float32, Math::fp32, "06_pipelined", "gemm_06_pipelined_kernel"},
+           Case{200, 200, 64, DType::float32, Math::fp32, "06_pipelined", "gemm_pipelined_kernel"},
            Case{200, 200, 64, DType::float32, Math::tf32x3, "tc_04_pipelined",
-                "gemm_06_pipelined_kernel<TensorTile<Tf32x3Product"},
+                "gemm_pipelined_kernel<TensorTile<(Arithmetic)2"},
            Case{1408, 3072, 64, DType::bfloat16, Math::fp32, "tc_07_persistent",
-                "gemm_tc_07_persistent_kernel"},
+                "gemm_persistent_kernel"},
            Case{1408, 1408, 64, DType::float32, Math::tf32x3, "tc_07_persistent",
-                "gemm_tc_07_persistent_tf32x3_kernel"},
-           Case{4096, 4096, 64, DType::float16, Math::fp32, "tc_08_clusters", "gemm_tc_08_clusters_kernel"},
+                "gemm_persistent_tf32x3_kernel"},
+           Case{4096, 4096, 64, DType::float16, Math::fp32, "tc_08_clusters", "gemm_clusters_kernel"},
            Case{1792, 2560, 2048, DType::bfloat16, Math::fp32, "tc_09_stream_k",
-                "gemm_tc_09_stream_k_kernel"},
+                "gemm_stream_k_kernel"},
        }) {
     SCOPED_TRACE(concat(c.rung, ", ", name_of(c.type), ", ", name_of(c.math)));
     ProfileArguments arguments = product_of(c.m, c.n, c.k, "h100");

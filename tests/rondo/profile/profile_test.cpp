@@ -422,7 +422,7 @@ TEST_F(Profile, GemmIsWithinItsBudget) {
         arguments.k = 128;
         arguments.transpose_a = transpose_a;
         arguments.transpose_b = transpose_b;
-        expect_within(arguments, {{"gemm_06_pipelined", 1, 1.4}, {"sum_partials", 1, 2}});
+        expect_within(arguments, {{"gemm_pipelined", 1, 1.4}, {"sum_partials", 1, 2}});
       }
 }
 
@@ -552,7 +552,7 @@ TEST_F(Profile, StepsAreWithinTheirBudget) {
                                    {"detail::elementwise", 1, 1},
                                    {"few_channels_filter", 1.2, 3.9},
                                    {"few_channels_forward", 1, 3.4},
-                                   {"gemm_06_pipelined", 1.06, 2.3},
+                                   {"gemm_pipelined", 1.06, 2.3},
                                    {"norm::row_map", 1, 1.8},
                                    {"optimizer::update", 1, 1},
                                    {"parameter_gradients", 1, 1},
@@ -566,7 +566,7 @@ TEST_F(Profile, StepsAreWithinTheirBudget) {
   const std::vector<Budget> tensor = {{"conv2d_filter_gradient", 1, 2.1},
                                       {"conv2d_wgmma", 1, 1.3},
                                       {"copy_transposed", 1, 1},
-                                      {"gemm_06_pipelined", 1, 2.3}};
+                                      {"gemm_pipelined", 1, 2.3}};
   const std::vector<Budget> narrow = {{"avg_pool", 1, 1.6},
                                       {"columns::column_sums", 4.6, 1.4},
                                       {"conv2d_filter_gradient", 1.4, 7.4},
@@ -576,9 +576,9 @@ TEST_F(Profile, StepsAreWithinTheirBudget) {
                                       {"few_channels_filter", 1.2, 9.8},
                                       {"few_channels_forward", 1, 5.9},
                                       {"filter_gradient_wgmma", 1, 1.3},
-                                      {"gemm_06_pipelined", 1.26, 3.1},
-                                      {"gemm_tc_07_persistent", 1, 1.1},
-                                      {"gemm_tc_08_clusters", 1, 1.1},
+                                      {"gemm_pipelined", 1.26, 3.1},
+                                      {"gemm_persistent", 1, 1.1},
+                                      {"gemm_clusters", 1, 1.1},
                                       {"optimizer::update", 1, 2}};
   ProfileArguments arguments;
   arguments.work = ProfiledWork::train;

@@ -177,7 +177,7 @@ TEST_F(TensorBudget, Tf32x3Convolutions) {
       EXPECT_LE(kernel.forecast.totals.shared_wavefronts,
                 1.001 * kernel.forecast.totals.least_shared_wavefronts)
           << kernel.name;
-      products += kernel.name.find("Tf32x3Product") != std::string::npos;
+      products += kernel.name.find("(Arithmetic)2") != std::string::npos;
     }
   EXPECT_EQ(products, 3);
 }

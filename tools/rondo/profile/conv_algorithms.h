@@ -1,7 +1,7 @@
 // The algorithms of a convolution that `rondo profile conv --algorithm` names.
 #pragma once
 
-#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+#include <rondo/kernels/conv/conv_plan.h>
 #include <rondo/tools/rondo/profile/arguments.h>
 
 #include <cstdint>
@@ -11,16 +11,14 @@
 
 namespace rondo::program {
 
-// The tiles of the implicit GEMM by mma.sync; none: the library chooses, also between its algorithms.
-struct ConvTiles {
-  std::optional<ConvTile> forward, data_gradient;
-  std::optional<TileId> filter_gradient;
+struct ConvPlans {
+  ConvPlan forward, data_gradient, filter_gradient;
 };
 struct ConvKernels {
   std::string name;
   Conv2dOptions options;
-  ConvTiles tiles;
-  int64_t filter_gradient_bytes = 0;  // of workspace, if a tile is given
+  std::optional<ConvPlans> plans = {};  // none: the library chooses, also between its algorithms
+  int64_t workspace_bytes = 0;          // of the plans
 };
 
 // One algorithm, or with `all` each that can compute this convolution. Throws a bad_argument Error if the

@@ -38,20 +38,25 @@ std::optional<GemmPlan> gemm_plan(const ProfileArguments& a, const simt::GpuProp
   if (10 * gpu.major + gpu.minor < least_capability(a.type, a.math)) return {};
   const GemmProblem product = {
       {a.m, a.n, a.k},
-      a.type,
-      a.math,
+      arithmetic_of(a.type, a.math),
       {a.transpose_a ? Order::mn_major : Order::k_major, 0, a.transpose_a ? a.m : a.k},
       {a.transpose_b ? Order::k_major : Order::mn_major, 0, a.transpose_b ? a.k : a.n}};
   const DeviceProperties device = {gpu.multiprocessors, gpu.shared_block_kb * 1024, false, gpu.major == 9};
   return choose_gemm_plan(product, device);
 }
 
-const char* rung_of(const GemmPlan& plan, const ProfileArguments& arguments) {
-  const bool tensor = arguments.type != DType::float32 || arguments.math != Math::fp32;
-  if (plan.kernel == GemmPlan::Kernel::pipelined) return tensor ? "tc_04_pipelined" : "06_pipelined";
+const char* rung_of(const GemmPlan& plan) {
+  switch (plan.tile.instruction) {
+    case Instruction::fma:
+    case Instruction::vector_fma:
+      return "06_pipelined";
+    case Instruction::mma:
+      return "tc_04_pipelined";
+    case Instruction::wgmma:
+      break;
+  }
   if (plan.stream_k_blocks > 0) return "tc_09_stream_k";
-  const bool clusters = wgmma_tile_infos()[static_cast<size_t>(plan.tile)].cluster_blocks > 1;
-  return clusters ? "tc_08_clusters" : "tc_07_persistent";
+  return plan.tile.cluster_blocks > 1 ? "tc_08_clusters" : "tc_07_persistent";
 }
 
 std::string gemm_plan_text(const ProfileArguments& arguments, const simt::GpuProperties& gpu) {
@@ -62,7 +67,7 @@ std::string gemm_plan_text(const ProfileArguments& arguments, const simt::GpuPro
         "none: ", arguments.type == DType::float32 ? name_of(arguments.math) : name_of(arguments.type),
         " needs compute capability ", capability_text(least / 10, least % 10));
   }
-  return concat(rung_of(*plan, arguments), ", ", *plan);
+  return concat(rung_of(*plan), ", ", *plan);
 }
 
 void show_gemm_plans(const ProfileArguments& arguments, std::ostream& out) {

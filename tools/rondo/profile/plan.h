@@ -17,7 +17,7 @@ namespace rondo::program {
 std::optional<GemmPlan> gemm_plan(const ProfileArguments& arguments, const simt::GpuProperties& gpu);
 
 // The rung of the ladder that is the kernel of the plan, such as tc_04_pipelined.
-const char* rung_of(const GemmPlan& plan, const ProfileArguments& arguments);
+const char* rung_of(const GemmPlan& plan);
 
 // "gemm 512 x 512 x 512, A transposed, tf32"
 std::string gemm_text(const ProfileArguments& arguments);

@@ -103,8 +103,7 @@ std::vector<Workload> gemm_work(const ProfileArguments& a) {
 
   const GemmProblem problem = {
       {m, n, k},
-      dtype_of<T>,
-      a.math,
+      arithmetic_of(dtype_of<T>, a.math),
       {a.transpose_a ? Order::mn_major : Order::k_major, reinterpret_cast<uintptr_t>(left.data), left.stride},
       {a.transpose_b ? Order::k_major : Order::mn_major, reinterpret_cast<uintptr_t>(right.data),
        right.stride}};
@@ -161,7 +160,7 @@ std::vector<Workload> conv_work(const ProfileArguments& a) {
   for (const ConvKernels& kernels : algorithms) {
     const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x_shape, filter_shape, kernels.options, a.type);
     workspace_bytes = std::max({workspace_bytes, bytes.forward, bytes.data_gradient, bytes.filter_gradient,
-                                kernels.filter_gradient_bytes});
+                                kernels.workspace_bytes});
   }
   data->workspace = Buffer<float>(floats_in(workspace_bytes));
   const double flops = 2.0 * static_cast<double>(elements(a.images, p, q, a.filters)) *
@@ -175,20 +174,23 @@ std::vector<Workload> conv_work(const ProfileArguments& a) {
   std::vector<Workload> works;
   for (const ConvKernels& kernels : algorithms) {
     const Conv2dOptions options = kernels.options;
-    const ConvTiles tiles = kernels.tiles;
+    const std::optional<ConvPlans> plans = kernels.plans;
     const auto add = [&](const char* pass, std::function<Status()> run) {
       const std::string part = a.algorithm == "all" ? concat(kernels.name, " ", pass) : pass;
       if (a.pass == "all" || a.pass == pass)
         works.push_back({name, part, flops, [run = std::move(run)] { throw_if_error(run()); }});
     };
-    add("forward",
-        [=] { return conv2d_forward(tiles.forward, y, x, filter, options, {}, workspace(), data->stream); });
+    add("forward", [=] {
+      return conv2d_forward_with_plan<T>(plans ? &plans->forward : nullptr, y, x, filter, options, {},
+                                         workspace(), data->stream);
+    });
     add("data_gradient", [=] {
-      return conv2d_data_gradient(tiles.data_gradient, x, y, filter, options, workspace(), data->stream);
+      return conv2d_data_gradient_with_plan<T>(plans ? &plans->data_gradient : nullptr, x, y, filter, options,
+                                               workspace(), data->stream);
     });
     add("filter_gradient", [=] {
-      return conv2d_filter_gradient(tiles.filter_gradient, filter_gradient, y, x, options, workspace(),
-                                    data->stream);
+      return conv2d_filter_gradient_with_plan<T>(plans ? &plans->filter_gradient : nullptr, filter_gradient,
+                                                 y, x, options, workspace(), data->stream);
     });
   }
   return works;

@@ -1,0 +1,200 @@
+// The convolutions by the kernel that conv_plan.h chooses.
+#include <rondo/kernels/conv/conv2d.h>
+
+#include <rondo/kernels/conv/conv_checks.h>
+#include <rondo/kernels/conv/conv_plan.h>
+#include <rondo/kernels/conv/direct/few_channels.h>
+#include <rondo/kernels/core/check.h>
+#include <rondo/kernels/core/counted.h>
+
+#include <algorithm>
+#include <type_traits>
+
+namespace rondo {
+namespace {
+
+// The workspace of `plan`, or without one of the plans on all devices.
+int64_t workspace_bytes(const ConvProblem& problem, const ConvPlan* plan) {
+  return plan ? workspace_bytes(problem, *plan) : workspace_bytes(problem);
+}
+
+// `plan`, or without one that of the current device.
+Status find_plan(const ConvProblem& problem, const ConvPlan* plan, ConvPlan* found) {
+  if (plan) {
+    *found = *plan;
+    return {};
+  }
+  DeviceProperties device;
+  RONDO_RETURN_IF_ERROR(device_properties(&device));
+  *found = choose_conv_plan(problem, device);
+  return {};
+}
+
+// y with all of its epilogue but the sums. Sets `parts` to the number of parts in epilogue.moments: 0 if the
+// kernel does not compute them.
+template <class T>
+Status forward(const ConvPlan& plan, T* y, const T* x, const T* filter, const ConvGeometry& g,
+               const ConvEpilogue<T>& epilogue, Workspace workspace, int64_t* parts, cudaStream_t stream) {
+  *parts = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    if (plan.method == ConvMethod::winograd)
+      return winograd::forward(plan.winograd_tile, y, x, filter, epilogue, g,
+                               static_cast<float*>(workspace.data), stream);
+  }
+  if (plan.method == ConvMethod::few_channels) return few_channels_forward(y, x, filter, epilogue, g, stream);
+  const ImplicitGemmArguments<T> arguments = {y, x, filter, epilogue, g, plan.splits};
+  return run_implicit_gemm("conv2d_forward", ConvOperation::forward, plan.gemm, arguments, workspace, parts,
+                           stream);
+}
+
+}  // namespace
+
+template <class T>
+Status conv2d_forward_with_plan(const ConvPlan* wanted, ImageView<T> y, ImageView<const T> x,
+                                FilterView<const T> filter, const Conv2dOptions& options,
+                                const Conv2dEpilogueOf<T>& epilogue, Workspace workspace,
+                                cudaStream_t stream) {
+  constexpr const char* kName = "conv2d_forward";
+  const VectorView<const float>& bias = epilogue.bias;
+  const VectorView<double>& sums = epilogue.sums;
+  const ImageView<const T>& residual = epilogue.residual;
+  ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "x", "y", "filter"}, x, y, filter, options, &g));
+  const Arithmetic arithmetic = arithmetic_of(dtype_of<T>, options.math);
+  const ConvProblem problem = {ConvOperation::forward, g, arithmetic, options.algorithm, x.data, filter.data};
+  ArgumentCheck check(kName);
+  check.output("y", y, {"residual"});
+  check.input("x", x);
+  check.input("filter", filter);
+  check.optional_input("bias", bias);
+  check.optional_input("residual", residual);
+  check.optional_output("sums", sums);
+  if (bias.data)
+    check.require(bias.size == g.k, "bias has ", counted(bias.size, "element"),
+                  ", must be the out_channels of filter, ", g.k);
+  if (residual.data) check.same_shape("residual", residual, "y", y);
+  if (sums.data) {
+    check.require(sums.size == 2 * g.k, "sums has ", counted(sums.size, "element"),
+                  ", must be 2 * out_channels = ", 2 * g.k);
+    check.require(g.k <= kMostMomentColumns, "there are ", g.k, " out_channels, must be at most ",
+                  kMostMomentColumns, " with sums");
+  }
+  check.workspace(workspace, std::max(workspace_bytes(problem, wanted),
+                                      sums.data ? conv_sums_workspace_bytes(g, arithmetic) : 0));
+  RONDO_RETURN_IF_ERROR(check.status());
+
+  ConvEpilogue<T> of_kernel = {bias.data, residual.data, epilogue.relu};
+  const int64_t most_parts = most_moment_parts(g, arithmetic);
+  if (sums.data && most_parts > 0) of_kernel.moments = partial_moments(workspace, most_parts, g.k);
+  ConvPlan plan;
+  RONDO_RETURN_IF_ERROR(find_plan(problem, wanted, &plan));
+  int64_t parts = 0;
+  RONDO_RETURN_IF_ERROR(
+      forward<T>(plan, y.data, x.data, filter.data, g, of_kernel, workspace, &parts, stream));
+  if (!sums.data) return {};
+  if (parts > 0)
+    return add_partial_moments("conv2d_sums", sums.data, of_kernel.moments, parts, workspace, stream);
+  return add_moments("batch_norm_sums", sums.data, y.data, g.output_pixels, g.k, workspace, stream);
+}
+
+template <class T>
+Status conv2d_data_gradient_with_plan(const ConvPlan* wanted, ImageView<T> dx, ImageView<const T> dy,
+                                      FilterView<const T> filter, const Conv2dOptions& options,
+                                      Workspace workspace, cudaStream_t stream) {
+  constexpr const char* kName = "conv2d_data_gradient";
+  constexpr auto kOperation = ConvOperation::data_gradient;
+  ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "dx", "dy", "filter"}, dx, dy, filter, options, &g));
+  const ConvProblem problem = {kOperation,        g,       arithmetic_of(dtype_of<T>, options.math),
+                               options.algorithm, dy.data, filter.data};
+  ArgumentCheck check(kName);
+  check.output("dx", dx);
+  check.input("dy", dy);
+  check.input("filter", filter);
+  check.workspace(workspace, workspace_bytes(problem, wanted));
+  RONDO_RETURN_IF_ERROR(check.status());
+
+  ConvPlan plan;
+  RONDO_RETURN_IF_ERROR(find_plan(problem, wanted, &plan));
+  if constexpr (std::is_same_v<T, float>) {
+    if (plan.method == ConvMethod::winograd)
+      return winograd::data_gradient(plan.winograd_tile, dx.data, dy.data, filter.data, g,
+                                     static_cast<float*>(workspace.data), stream);
+  }
+  const ImplicitGemmArguments<T> arguments = {dx.data, dy.data, filter.data, {}, g, plan.splits};
+  int64_t no_parts = 0;
+  return run_implicit_gemm(kName, kOperation, plan.gemm, arguments, workspace, &no_parts, stream);
+}
+
+template <class T>
+Status conv2d_filter_gradient_with_plan(const ConvPlan* wanted, FilterView<float> dw, ImageView<const T> dy,
+                                        ImageView<const T> x, const Conv2dOptions& options,
+                                        Workspace workspace, cudaStream_t stream) {
+  constexpr const char* kName = "conv2d_filter_gradient";
+  ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "x", "dy", "dw"}, x, dy, dw, options, &g));
+  const ConvProblem problem = {ConvOperation::filter_gradient,
+                               g,
+                               arithmetic_of(dtype_of<T>, options.math),
+                               options.algorithm,
+                               dy.data,
+                               x.data};
+  ArgumentCheck check(kName);
+  check.output("dw", dw);
+  check.input("dy", dy);
+  check.input("x", x);
+  check.workspace(workspace, workspace_bytes(problem, wanted));
+  RONDO_RETURN_IF_ERROR(check.status());
+  if (dw.size() == 0) return {};
+
+  ConvPlan plan;
+  RONDO_RETURN_IF_ERROR(find_plan(problem, wanted, &plan));
+  auto* const partials = static_cast<float*>(workspace.data);
+  if constexpr (std::is_same_v<T, float>) {
+    if (plan.method == ConvMethod::winograd)
+      return winograd::filter_gradient(plan.winograd_tile, dw.data, dy.data, x.data, g, plan.splits, partials,
+                                       stream);
+  }
+  if (plan.method == ConvMethod::few_channels)
+    return few_channels_filter_gradient(dw.data, dy.data, x.data, g, plan.splits, partials, stream);
+  return run_implicit_gemm_filter_gradient(kName, plan.gemm, dw.data, dy.data, x.data, g, plan.splits,
+                                           workspace, stream);
+}
+
+Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
+                                            const FilterView<const float>& filter,
+                                            const Conv2dOptions& options, DType type) {
+  ConvGeometry g;
+  const ImageView<const float> y = {
+      nullptr, x.images, conv2d_output_size(x.height, filter.height, options.stride_h, options.pad_h),
+      conv2d_output_size(x.width, filter.width, options.stride_w, options.pad_w), filter.out_channels};
+  if (!check_conv2d_shapes({"conv2d_workspace_bytes", "x", "y", "filter"}, x, y, filter, options, &g).ok())
+    return {};
+  const Arithmetic arithmetic = arithmetic_of(type, options.math);
+  const auto bytes_of = [&](ConvOperation operation) {
+    return workspace_bytes({operation, g, arithmetic, options.algorithm});
+  };
+  Conv2dWorkspaceBytes bytes;
+  bytes.forward = bytes_of(ConvOperation::forward);
+  bytes.forward_sums = std::max(bytes.forward, conv_sums_workspace_bytes(g, arithmetic));
+  bytes.data_gradient = bytes_of(ConvOperation::data_gradient);
+  bytes.filter_gradient = bytes_of(ConvOperation::filter_gradient);
+  return bytes;
+}
+
+#define RONDO_CONV2D(T)                                                                                    \
+  template Status conv2d_forward_with_plan(const ConvPlan*, ImageView<T>, ImageView<const T>,              \
+                                           FilterView<const T>, const Conv2dOptions&,                      \
+                                           const Conv2dEpilogueOf<T>&, Workspace, cudaStream_t);           \
+  template Status conv2d_data_gradient_with_plan(const ConvPlan*, ImageView<T>, ImageView<const T>,        \
+                                                 FilterView<const T>, const Conv2dOptions&, Workspace,     \
+                                                 cudaStream_t);                                            \
+  template Status conv2d_filter_gradient_with_plan(const ConvPlan*, FilterView<float>, ImageView<const T>, \
+                                                   ImageView<const T>, const Conv2dOptions&, Workspace,    \
+                                                   cudaStream_t);
+RONDO_CONV2D(float)
+RONDO_CONV2D(__nv_bfloat16)
+RONDO_CONV2D(__half)
+#undef RONDO_CONV2D
+
+}  // namespace rondo

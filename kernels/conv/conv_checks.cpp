@@ -1,0 +1,137 @@
+#include <rondo/kernels/conv/conv_checks.h>
+#include <rondo/kernels/conv/winograd/winograd.h>
+
+#include <initializer_list>
+#include <utility>
+
+namespace rondo {
+namespace {
+
+constexpr int64_t kLimit = int64_t{1} << 31;  // one image and one filter bank are indexed with 32 bits
+
+Status check_sizes(const char* operation, const char* tensor,
+                   std::initializer_list<std::pair<const char*, int64_t>> sizes) {
+  for (const auto& [dimension, size] : sizes)
+    if (size < 0 || size >= kLimit)
+      return bad_argument(operation, ": ", tensor, ".", dimension, " is ", size,
+                          ", must be from 0 to 2^31 - 1");
+  return {};
+}
+
+// The product of the sizes, each of which is in [0, 2^31); `kLimit` if the product is not below it.
+int64_t bounded_product(std::initializer_list<int64_t> sizes) {
+  int64_t product = 1;
+  for (const int64_t size : sizes) {
+    if (size == 0) return 0;
+    product = product >= kLimit ? kLimit : product * size;
+  }
+  return product < kLimit ? product : kLimit;
+}
+
+Status check_axis(const ConvNames& names, const char* axis, int64_t size, int64_t filter, int64_t stride,
+                  int64_t pad, int64_t output) {
+  if (stride < 1 || stride >= kLimit)
+    return bad_argument(names.operation, ": stride_", axis, " is ", stride, ", must be from 1 to 2^31 - 1");
+  if (pad < 0 || pad >= kLimit / 4)
+    return bad_argument(names.operation, ": pad_", axis, " is ", pad, ", must be from 0 to 2^29 - 1");
+  if (filter < 1)
+    return bad_argument(names.operation, ": ", names.filter, " is ", filter, " along ", axis,
+                        ", must be at least 1");
+  if (filter > size + 2 * pad)
+    return bad_argument(names.operation, ": ", names.filter, " is ", filter, " along ", axis,
+                        ", must be at most the padded ", names.input, ", ", size, " + 2 * ", pad);
+  const int64_t expected = conv2d_output_size(size, filter, stride, pad);
+  if (output != expected)
+    return bad_argument(names.operation, ": ", names.output, " is ", output, " along ", axis, ", must be ",
+                        expected);
+  return {};
+}
+
+}  // namespace
+
+Status check_conv2d_shapes(const ConvNames& names, const ImageView<const float>& input,
+                           const ImageView<const float>& output, const FilterView<const float>& filter,
+                           const Conv2dOptions& options, ConvGeometry* geometry) {
+  const char* op = names.operation;
+  const auto algorithm = static_cast<int>(options.algorithm);
+  if (algorithm < 0 || algorithm > static_cast<int>(ConvAlgorithm::winograd))
+    return bad_argument(op, ": algorithm is the enumerator ", algorithm, ", must be from 0 to ",
+                        static_cast<int>(ConvAlgorithm::winograd));
+  const auto check_image = [&](const char* tensor, const ImageView<const float>& view) {
+    RONDO_RETURN_IF_ERROR(check_sizes(op, tensor,
+                                      {{"images", view.images},
+                                       {"height", view.height},
+                                       {"width", view.width},
+                                       {"channels", view.channels}}));
+    if (bounded_product({view.height, view.width, view.channels}) == kLimit)
+      return bad_argument(op, ": one image of ", tensor, " has ", view.height, " x ", view.width, " x ",
+                          view.channels, " values, must be below 2^31");
+    return Status();
+  };
+  RONDO_RETURN_IF_ERROR(check_image(names.input, input));
+  RONDO_RETURN_IF_ERROR(check_image(names.output, output));
+  RONDO_RETURN_IF_ERROR(check_sizes(op, names.filter,
+                                    {{"out_channels", filter.out_channels},
+                                     {"height", filter.height},
+                                     {"width", filter.width},
+                                     {"in_channels", filter.in_channels}}));
+  if (bounded_product({filter.out_channels, filter.height, filter.width, filter.in_channels}) == kLimit)
+    return bad_argument(op, ": ", names.filter, " has ", filter.out_channels, " x ", filter.height, " x ",
+                        filter.width, " x ", filter.in_channels, " values, must be below 2^31");
+
+  if (filter.in_channels != input.channels)
+    return bad_argument(op, ": ", names.filter, ".in_channels is ", filter.in_channels,
+                        ", must be the channels of ", names.input, ", ", input.channels);
+  if (output.channels != filter.out_channels)
+    return bad_argument(op, ": ", names.output, ".channels is ", output.channels,
+                        ", must be the out_channels of ", names.filter, ", ", filter.out_channels);
+  if (output.images != input.images)
+    return bad_argument(op, ": ", names.output, ".images is ", output.images, ", must be those of ",
+                        names.input, ", ", input.images);
+  RONDO_RETURN_IF_ERROR(
+      check_axis(names, "h", input.height, filter.height, options.stride_h, options.pad_h, output.height));
+  RONDO_RETURN_IF_ERROR(
+      check_axis(names, "w", input.width, filter.width, options.stride_w, options.pad_w, output.width));
+
+  const auto as_int = [](int64_t value) { return static_cast<int>(value); };
+  *geometry = {.images = as_int(input.images),
+               .h = as_int(input.height),
+               .w = as_int(input.width),
+               .c = as_int(input.channels),
+               .k = as_int(filter.out_channels),
+               .r = as_int(filter.height),
+               .s = as_int(filter.width),
+               .p = as_int(output.height),
+               .q = as_int(output.width),
+               .stride_h = output.height == 1 ? 1 : as_int(options.stride_h),
+               .stride_w = output.width == 1 ? 1 : as_int(options.stride_w),
+               .pad_h = as_int(options.pad_h),
+               .pad_w = as_int(options.pad_w),
+               .patch = as_int(filter.height * filter.width * filter.in_channels),
+               .output_pixels = output.images * output.height * output.width};
+  if (options.algorithm == ConvAlgorithm::winograd && options.math != Math::fp32)
+    return bad_argument(op, ": the algorithm winograd has only the math fp32, and math is ",
+                        name_of(options.math));
+  if (options.algorithm == ConvAlgorithm::winograd && !winograd::fits(*geometry))
+    return bad_argument(
+        op,
+        ": the algorithm winograd is for 3 x 3 filters with stride 1, padding up to 2, and channels "
+        "in multiples of 16; ",
+        names.filter, " is ", filter.out_channels, " x ", filter.height, " x ", filter.width, " x ",
+        filter.in_channels, ", stride ", options.stride_h, " x ", options.stride_w, ", padding ",
+        options.pad_h, " x ", options.pad_w);
+  return {};
+}
+
+Status check_conv2d_options(const char* operation, const Conv2dOptions& options, DType type) {
+  if (type == DType::float32) return check_math(operation, options.math);
+  const auto refuse = [&](const char* option, const char* value, const char* wanted) {
+    return bad_argument(operation, ": ", option, " is ", value, ", must be ", wanted, " for ", name_of(type));
+  };
+  if (options.math != Math::fp32) return refuse("math", name_of(options.math), "fp32");
+  if (options.algorithm == ConvAlgorithm::winograd)
+    return refuse("algorithm", "winograd", "automatic or direct");
+  return check_factor_type(operation, type);
+}
+
+}  // namespace rondo

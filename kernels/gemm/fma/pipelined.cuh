@@ -1,0 +1,114 @@
+// The pipelined kernel, for every kind of tile: those of tile.cuh and of mma/tensor_tile.cuh. Each .cu file
+// instantiates it for the tiles of one arithmetic, so that they are compiled side by side.
+#pragma once
+
+#include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/gemm/epilogue.cuh>
+#include <rondo/kernels/gemm/fma/matrix_loaders.cuh>
+#include <rondo/kernels/gemm/fma/tile_mainloop.cuh>
+#include <rondo/kernels/gemm/partial_sums.cuh>
+
+#include <algorithm>
+#include <type_traits>
+
+namespace rondo {
+
+// T, the type of the factors: float, __nv_bfloat16 or __half.
+template <class T>
+struct PipelinedParameters {
+  // One kernel stores both types of 16-bit products: the type of c is known at run time.
+  using Arguments = GemmArgumentsOf<T, std::conditional_t<std::is_same_v<T, float>, float, void>>;
+  Arguments gemm;
+  int a_width, b_width;  // elements per copy
+  int64_t tiles_n;
+  int64_t k_per_split;
+  Epilogue epilogue;
+  Partials partials;  // null data: k is not split, and the kernel stores the result
+  bool float_result;  // c is float, else it has the type of a and b
+};
+
+// Stores one row of a thread's results.
+template <class T, int N>
+__device__ __forceinline__ void store_row(const PipelinedParameters<T>& p, int64_t row, int64_t column,
+                                          const Vec<N>& sums) {
+  const auto& g = p.gemm;
+  if constexpr (std::is_same_v<T, float>)
+    p.epilogue.store_tile_row(g.c + row * g.c_stride, column, g.n, sums);
+  else if (p.float_result)
+    p.epilogue.store_tile_row(static_cast<float*>(g.c) + row * g.c_stride, column, g.n, sums);
+  else
+    p.epilogue.store_row(static_cast<T*>(g.c) + row * g.c_stride, column, g.n, sums);
+}
+
+template <class Tile, Order OrderA, Order OrderB>
+__global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void gemm_pipelined_kernel(
+    const PipelinedParameters<typename Tile::Element> p) {
+  auto& shared = shared_memory<TileShared<Tile, OrderA, OrderB>>();
+  const auto& g = p.gemm;
+  const int64_t m0 = blockIdx.x / p.tiles_n * Tile::kM, n0 = blockIdx.x % p.tiles_n * Tile::kN;
+  const int64_t k0 = blockIdx.y * p.k_per_split;
+  const int64_t k = min(g.k - k0, p.k_per_split);
+
+  MatrixLoader<OrderA, KTileA<Tile, OrderA>, Tile::kM, Tile> a(
+      g.a + (OrderA == Order::k_major ? m0 * g.a_stride + k0 : k0 * g.a_stride + m0), g.a_stride, g.m - m0, k,
+      p.a_width);
+  MatrixLoader<OrderB, KTileB<Tile, OrderB>, Tile::kN, Tile> b(
+      g.b + (OrderB == Order::k_major ? n0 * g.b_stride + k0 : k0 * g.b_stride + n0), g.b_stride, g.n - n0, k,
+      p.b_width);
+  Accumulators<Tile> acc;
+  tile_mainloop<Tile, OrderA, OrderB>(acc, shared, a, b, ceil_div<int64_t>(k, Tile::kK));
+
+  store_tile<Tile, OrderA>(shared, acc, [&](int row_in_tile, int column, const auto& sums) {
+    const int64_t row = m0 + row_in_tile;
+    if (row >= g.m) return;
+    if (p.partials.data)
+      p.epilogue.store_tile_row(p.partials.row(blockIdx.y, row), n0 + column, g.n, sums);
+    else
+      store_row(p, row, n0 + column, sums);
+  });
+}
+
+template <class Tile, Order OrderA, Order OrderB>
+Status launch_pipelined_kernel(const char* name, PipelinedParameters<typename Tile::Element>& p,
+                               int64_t splits, cudaStream_t stream) {
+  p.tiles_n = ceil_div<int64_t>(p.gemm.n, Tile::kN);
+  const LaunchShape shape = {.grid_x = ceil_div<int64_t>(p.gemm.m, Tile::kM) * p.tiles_n,
+                             .grid_y = splits,
+                             .block_x = Tile::kThreads,
+                             .shared_bytes = sizeof(TileShared<Tile, OrderA, OrderB>)};
+  return launch(name, shape, stream, gemm_pipelined_kernel<Tile, OrderA, OrderB>, p);
+}
+
+// All parameters but tiles_n.
+template <class T, class C>
+PipelinedParameters<T> pipelined_parameters(const GemmArgumentsOf<T, C>& g, const SplitK& parts,
+                                            Workspace workspace) {
+  const bool split = parts.splits > 1;
+  PipelinedParameters<T> p = {};
+  p.gemm = {g.m,        g.n,           g.k,           g.a,     g.b,    g.c,    g.a_stride, g.b_stride,
+            g.c_stride, g.transpose_a, g.transpose_b, g.alpha, g.beta, g.bias, g.relu,     g.arithmetic};
+  p.float_result = std::is_same_v<C, float>;
+  p.a_width = copy_width(g.a, g.a_stride, g.transpose_a ? g.m : g.k);
+  p.b_width = copy_width(g.b, g.b_stride, g.transpose_b ? g.k : g.n);
+  p.k_per_split = split ? parts.k_per_split : std::max<int64_t>(g.k, 1);
+  p.epilogue = split ? Epilogue{.aligned = true} : gemm_epilogue(g);
+  if (split) p.partials = {static_cast<float*>(workspace.data), g.m, g.n, parts.splits};
+  return p;
+}
+
+// Launches the kernel with the tile `Tile`, and the sum of the parts if k is split. `workspace` has room for
+// them.
+template <class Tile, class T, class C>
+Status launch_pipelined(const char* name, const GemmArgumentsOf<T, C>& g, const SplitK& parts,
+                        Workspace workspace, cudaStream_t stream) {
+  const bool split = parts.splits > 1;
+  PipelinedParameters<T> p = pipelined_parameters(g, parts, workspace);
+  const GemmProblem problem = problem_of(g);
+  RONDO_RETURN_IF_ERROR(with_orders(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
+    return launch_pipelined_kernel<Tile, OrderA, OrderB>(name, p, parts.splits, stream);
+  }));
+  return split ? sum_partials(p.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream) : Status();
+}
+
+}  // namespace rondo

@@ -1,0 +1,166 @@
+// The shape of a block's work and of its shared memory.
+//
+// A block computes a tile of kM x kN results and processes kK values of the inner dimension at a time (a
+// *k-tile*). Its threads form a grid of kThreadsM x kThreadsN. Each thread has a *register tile* of
+// kPerThreadM rows of kPerThreadN adjacent columns. The k-tiles of A and B are in shared memory, kStages of
+// each.
+#pragma once
+
+#include <rondo/kernels/gemm/tile_id.h>
+#include <rondo/kernels/core/tile_threads.cuh>
+
+#include <cstdint>
+
+namespace rondo {
+
+// Vectors: true for tiles of VectorThreads, where a row of the register tile is one or more vector registers.
+template <int ThreadsM, int ThreadsN, int PerThreadM, int PerThreadN, int K, int Stages, bool Vectors = false>
+struct Tile {
+  using Element = float;
+  using Threads = ThreadsOf<Vectors>;
+  static constexpr bool kVectors = Vectors;
+  static constexpr bool kTensor = false;  // see mma/tensor_tile.cuh
+  static constexpr int kThreadsM = ThreadsM, kThreadsN = ThreadsN, kThreads = ThreadsM * ThreadsN;
+  static constexpr int kPerThreadM = PerThreadM, kPerThreadN = PerThreadN;
+  // Intended number of resident blocks per multiprocessor: 256 threads with 255 registers each.
+  static constexpr int kBlocksAtOnce = 256 / ((kThreads + 31) / 32 * 32);
+  static constexpr int kM = ThreadsM * PerThreadM, kN = ThreadsN * PerThreadN, kK = K, kStages = Stages;
+  static constexpr TileId kId = {Vectors ? Instruction::vector_fma : Instruction::fma, Arithmetic::fp32, kM,
+                                 kN};
+  static_assert(Vectors ? kK % kThreads == 0 || kThreads % kK == 0 : kThreads >= kK,
+                "every row of a k_tile needs a thread that copies it");
+  static constexpr int kWidestCopy = Threads::kWidestCopy;
+  static_assert(kK % 4 == 0 && kPerThreadM % 4 == 0 && kPerThreadN % 4 == 0);
+};
+
+// A K-major k-tile: one row per row of the tile. On a GPU each row has 4 floats of padding, so that threads
+// that read different rows at the same k access different banks. On a CPU the padding is a cache line, so
+// that the rows do not compete for a few sets of the cache.
+template <class Tile, int Outer>
+struct KMajorRows {
+  static constexpr bool kKMajor = true;
+  static constexpr int kStride = Tile::kK + Tile::Threads::kKMajorPadding;
+  static constexpr int kSize = Outer * kStride;
+  static __device__ __forceinline__ int at(int k, int outer) { return outer * kStride + k; }
+};
+
+// `offset`, the first of kAtOnce values of row k that threads copy, in another order for each of the rows
+// that begin in the same bank, which is every kRows-th row. The order is one of an aligned group of kGroup
+// values, so that the copies of a warp to several rows are to different banks.
+template <int kRows, int kGroup, int kAtOnce>
+__device__ __forceinline__ int spread_over_banks(int offset, int k) {
+  if constexpr (kGroup % kAtOnce == 0)
+    return offset ^ k / kRows % (kGroup / kAtOnce) * kAtOnce;
+  else
+    return offset;
+}
+
+// An MN-major k-tile: one row per step of k. Each thread reads PerThread adjacent values. On a GPU a gap of 4
+// floats after each thread's values lets 8 neighbouring threads read 16 bytes each without a bank conflict
+// (strides of 12 and 20 floats access all banks in turn); the values of each thread stay contiguous. On a CPU
+// the whole row is contiguous, followed by a gap of one cache line.
+//
+// Rows whose length is a multiple of 32 floats begin in the same bank, and get some more floats, because
+// copies store to several rows at once. `Source` is the order of the memory that is copied: 8 floats more
+// suit copy_offset() below, 12 if 3 threads copy a row, and 4 floats more Transposing (matrix_loaders.cuh).
+template <class Tile, int Threads, int PerThread, Order Source>
+struct MnMajorRows {
+  static constexpr bool kKMajor = false;
+  static constexpr int kGap = Tile::Threads::kGap;
+  static constexpr int kValues = Threads * (PerThread + kGap);
+  static constexpr int kGpuPadding = kValues % 32 != 0                ? 0
+                                     : Source == Order::k_major       ? 4
+                                     : Tile::kThreads / Tile::kK == 3 ? 12
+                                                                      : 8;
+  static constexpr int kStride = kValues + (Tile::kVectors ? Tile::Threads::kLine : kGpuPadding);
+  static constexpr int kSize = Tile::kK * kStride;
+  static __device__ __forceinline__ int at(int k, int outer) {
+    return k * kStride + outer + outer / PerThread * kGap;
+  }
+
+  // kPerRow threads copy row k, V values at a time. Returns the first value of copy `step` of thread `thread`
+  // of them. The hardware stores 16 bytes of 8 lanes at a time. If 4 threads copy a row, these are 2 rows, 8
+  // floats apart in the banks. Two of the 4 threads then copy the values of one reader, a sector of global
+  // memory, and the other two those of the reader 4 further, 16 banks away. So the 8 lanes cover all banks.
+  // Of narrower copies it stores 16 or 32 lanes at a time, to more rows than begin in different banks.
+  template <int V, int kPerRow>
+  static __device__ __forceinline__ int copy_offset(int thread, int k, int step) {
+    if constexpr (V == 4 && kPerRow == 4 && !Tile::kVectors && Threads % 8 == 0) {
+      constexpr int kPairs = 4 * PerThread / 8;  // pairs of copies to the values of 4 readers
+      return 8 * (step / kPairs * 2 * kPairs + step % kPairs + thread / 2 * kPairs) + thread % 2 * 4;
+    }
+    const int offset = (step * kPerRow + thread) * V;
+    constexpr int kBanks = kStride % 32;  // from a row to the next
+    static_assert(Tile::kVectors || Threads * PerThread % 8 == 0, "spread_over_banks() permutes groups of 8");
+    if constexpr (!Tile::kVectors && (kBanks == 4 || kBanks == 8))
+      return spread_over_banks<32 / kBanks, kBanks, kPerRow * V>(offset, k);
+    return offset;
+  }
+};
+
+// The row and the column of the calling thread in the tile's grid of threads.
+//
+// On a GPU a warp is 4 rows x 8 columns of threads, in an order for which the hardware combines 16-byte loads
+// (tools/simt/include/simt/warp_access.h): lanes T and T ^ 1 have one column, so they read the same values of
+// B; lanes T and T ^ 2 have one row, so they read the same values of A. Each load then takes 2 wavefronts
+// instead of 4.
+struct ThreadInTile {
+  int m, n;
+};
+template <class Tile>
+__device__ __forceinline__ ThreadInTile thread_in_tile() {
+  const int thread = static_cast<int>(threadIdx.x);
+  if constexpr (!Tile::kVectors && Tile::kThreadsM % 4 == 0 && Tile::kThreadsN % 8 == 0) {
+    constexpr int kWarpsN = Tile::kThreadsN / 8;
+    const int lane = thread % 32, warp = thread / 32;
+    return {warp / kWarpsN * 4 + lane / 16 * 2 + lane % 2, warp % kWarpsN * 8 + lane / 2 % 8};
+  }
+  return {thread / Tile::kThreadsN, thread % Tile::kThreadsN};
+}
+
+template <class Tile, Order OrderA>
+struct KTileA : KMajorRows<Tile, Tile::kM> {
+  // The row of the tile that is row i of the register tile of thread row `thread`.
+  static __device__ __forceinline__ int row(int thread, int i) {
+    return Tile::kVectors ? thread * Tile::kPerThreadM + i : thread + i * Tile::kThreadsM;
+  }
+};
+template <class Tile>
+struct KTileA<Tile, Order::mn_major>
+    : MnMajorRows<Tile, Tile::kThreadsM, Tile::kPerThreadM, Order::mn_major> {
+  static __device__ __forceinline__ int row(int thread, int i) { return thread * Tile::kPerThreadM + i; }
+};
+// MN-major in shared memory, whatever the order of B is in global memory.
+template <class Tile, Order OrderB>
+struct KTileB : MnMajorRows<Tile, Tile::kThreadsN, Tile::kPerThreadN, OrderB> {};
+
+// By default with the longest rows of B.
+template <class Tile, Order OrderA, Order OrderB = Order::mn_major>
+struct TileShared {
+  static constexpr int kAlignment = Tile::kTensor ? 128 : Tile::Threads::kAlignment;
+  alignas(kAlignment) typename Tile::Element a[Tile::kStages][KTileA<Tile, OrderA>::kSize];
+  alignas(kAlignment) typename Tile::Element b[Tile::kStages][KTileB<Tile, OrderB>::kSize];
+};
+
+template <class Tile>
+struct Accumulators {
+  Vec<Tile::kPerThreadN> row[Tile::kPerThreadM];
+};
+
+// Calls visit(row, column, values) for each row of the calling thread's results. `values` are those of
+// adjacent columns, from `column` on; both numbers count from the tile's first.
+template <class Tile, Order OrderA, class Visit>
+__device__ __forceinline__ void visit_results(const Accumulators<Tile>& acc, Visit&& visit) {
+  const ThreadInTile thread = thread_in_tile<Tile>();
+  RONDO_UNROLL
+  for (int i = 0; i < Tile::kPerThreadM; ++i)
+    visit(KTileA<Tile, OrderA>::row(thread.m, i), thread.n * Tile::kPerThreadN, acc.row[i]);
+}
+
+// visit_results() for kernels that are for all kinds of tiles: those of tensor cores store through `shared`.
+template <class Tile, Order OrderA, class Shared, class Store>
+__device__ __forceinline__ void store_tile(Shared&, const Accumulators<Tile>& acc, const Store& store) {
+  visit_results<Tile, OrderA>(acc, store);
+}
+
+}  // namespace rondo

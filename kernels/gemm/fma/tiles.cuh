@@ -1,0 +1,43 @@
+// The tiles of fp32 multiply-adds, of gemm() and of the convolutions.
+//
+// A register tile of 16 x 8 uses 128 registers for the sums, and reads 24 values from shared memory per 128
+// multiply-adds. On a GPU, 16-byte loads can then keep up with the arithmetic. On the CPU executor a row is
+// one 8-wide vector register. The widths 56 and 24 waste little for 50 and 20 channels.
+#pragma once
+
+#include <rondo/kernels/gemm/tile_row.h>
+#include <rondo/kernels/gemm/fma/tile.cuh>
+
+namespace rondo {
+
+using Tile128x128 = Tile<8, 16, 16, 8, 32, 2>;
+using Tile256x56 = Tile<16, 7, 16, 8, 32, 2>;
+using Tile256x24 = Tile<16, 3, 16, 8, 32, 2>;
+using Tile64x64 = Tile<8, 8, 8, 8, 32, 2>;
+
+// Tiles for the CPU executor, where a row of a thread's results is two vector registers. A VectorTile uses
+// half of the registers for sums: enough independent sums for two multiply-adds per cycle. A TallVectorTile
+// uses three quarters, which needs fewer loads. For some matrices one or the other leaves less of the tile
+// unused. GPU builds do not have these tiles.
+template <int M, int N, int PerThreadM = kTileRegisters.count / 4, int PerThreadN = 2 * kTileRegisters.lanes>
+using VectorTile = Tile<M / PerThreadM, N / PerThreadN, PerThreadM, PerThreadN, 64, 2, true>;
+inline constexpr int kTallRows = kTileRegisters.count * 3 / 8 / 4 * 4;
+template <int M, int N>
+using TallVectorTile = VectorTile<M, N, kTallRows>;
+
+inline constexpr auto kFmaTiles = std::tuple{TileRow<Tile128x128>{1.00}, TileRow<Tile256x56>{0.95},
+                                             TileRow<Tile256x24>{0.80}, TileRow<Tile64x64>{0.75}};
+inline constexpr auto kVectorFmaTiles =
+    std::tuple{TileRow<VectorTile<128, 128>>{0.92},     TileRow<VectorTile<128, 64>>{0.88},
+               TileRow<VectorTile<128, 32>>{0.74},      TileRow<VectorTile<64, 64>>{0.78},
+               TileRow<TallVectorTile<192, 128>>{1.00}, TileRow<TallVectorTile<192, 64>>{0.95}};
+
+// Returns run.template operator()<Tile>() for the tile of fp32 multiply-adds that has the id.
+template <class Run>
+Status with_fma_tile(const char* name, const TileId& id, Run&& run) {
+  if constexpr (kVectorTiles)
+    if (id.instruction == Instruction::vector_fma) return with_tile_of(kVectorFmaTiles, name, id, run);
+  return with_tile_of(kFmaTiles, name, id, run);
+}
+
+}  // namespace rondo

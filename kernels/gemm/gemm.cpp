@@ -1,0 +1,36 @@
+#include <rondo/kernels/gemm/gemm.h>
+
+#include <rondo/kernels/gemm/gemm_arguments.h>
+#include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/gemm/gemm_with_plan.h>
+
+namespace rondo {
+
+int64_t gemm_workspace_bytes(const GemmShape& shape, const GemmOptions& options, DType type) {
+  return workspace_bytes(shape, options.transpose_a ? Order::mn_major : Order::k_major,
+                         options.transpose_b ? Order::k_major : Order::mn_major,
+                         arithmetic_of(type, options.math));
+}
+
+template <class T, class C>
+Status checked_gemm(MatrixView<C> c, MatrixView<const T> a, MatrixView<const T> b, const GemmOptions& options,
+                    Workspace workspace, cudaStream_t stream) {
+  constexpr const char* kName = "gemm";
+  GemmArgumentsOf<T, C> arguments;
+  RONDO_RETURN_IF_ERROR(check_gemm(kName, gemm_workspace_bytes, c, a, b, options, workspace, &arguments));
+  DeviceProperties device;
+  RONDO_RETURN_IF_ERROR(device_properties(&device));
+  return gemm_with_plan(kName, choose_gemm_plan(problem_of(arguments), device), arguments, workspace, stream);
+}
+
+#define RONDO_GEMM(T, C)                                                                      \
+  template Status checked_gemm<T, C>(MatrixView<C>, MatrixView<const T>, MatrixView<const T>, \
+                                     const GemmOptions&, Workspace, cudaStream_t);
+RONDO_GEMM(float, float)
+RONDO_GEMM(__nv_bfloat16, __nv_bfloat16)
+RONDO_GEMM(__nv_bfloat16, float)
+RONDO_GEMM(__half, __half)
+RONDO_GEMM(__half, float)
+#undef RONDO_GEMM
+
+}  // namespace rondo

@@ -1,0 +1,57 @@
+// The table of all tiles, from those of the instructions.
+#include <rondo/kernels/gemm/tiles.h>
+
+#include <rondo/kernels/gemm/fma/tiles.cuh>
+#include <rondo/kernels/gemm/mma/tiles.cuh>
+#include <rondo/kernels/gemm/wgmma/tiles.cuh>
+
+#include <tuple>
+#include <vector>
+
+namespace rondo {
+namespace {
+
+template <class Tile>
+constexpr int shared_bytes_of(Order a) {
+  if constexpr (Tile::kId.instruction == Instruction::wgmma)
+    return sizeof(SharedOf<Tile>);
+  else
+    return a == Order::k_major ? sizeof(TileShared<Tile, Order::k_major>)
+                               : sizeof(TileShared<Tile, Order::mn_major>);
+}
+
+template <class... Rows>
+void add(std::vector<TileInfo>& to, const std::tuple<Rows...>& rows) {
+  std::apply(
+      [&](const auto&... row) {
+        (to.push_back({Rows::Tile::kId, Rows::Tile::kThreads,
+                       shared_bytes_of<typename Rows::Tile>(Order::k_major),
+                       shared_bytes_of<typename Rows::Tile>(Order::mn_major), row.efficiency}),
+         ...);
+      },
+      rows);
+}
+
+std::vector<TileInfo> all_tiles() {
+  std::vector<TileInfo> tiles;
+  add(tiles, kFmaTiles);
+  add(tiles, kMmaTiles<Arithmetic::tf32>);
+  add(tiles, kMmaTiles<Arithmetic::tf32x3>);
+  add(tiles, kMmaTiles<Arithmetic::bf16>);
+  add(tiles, kMmaTiles<Arithmetic::fp16>);
+  add(tiles, kWgmmaTiles<Arithmetic::tf32>);
+  add(tiles, kWgmmaTiles<Arithmetic::tf32x3>);
+  add(tiles, kWgmmaTiles<Arithmetic::bf16>);
+  add(tiles, kWgmmaTiles<Arithmetic::fp16>);
+  if (kVectorTiles) add(tiles, kVectorFmaTiles);
+  return tiles;
+}
+
+}  // namespace
+
+std::span<const TileInfo> tile_infos() {
+  static const std::vector<TileInfo> kTiles = all_tiles();
+  return kTiles;
+}
+
+}  // namespace rondo

@@ -1,0 +1,60 @@
+#include <rondo/kernels/gemm/tiles.h>
+
+#include <rondo/kernels/core/launch.cuh>
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+namespace rondo {
+
+const TileInfo* find_tile(const TileId& id) {
+  for (const TileInfo& tile : tile_infos())
+    if (tile.id == id) return &tile;
+  return nullptr;
+}
+
+const TileInfo& tile_info(const TileId& id) {
+  const TileInfo* const tile = find_tile(id);
+  assert(tile != nullptr);
+  return *tile;
+}
+
+TileId choose_tile(int64_t m, int64_t n, int64_t splits, const TileNeeds& needs,
+                   const DeviceProperties& device) {
+  const auto fits = [&](const TileInfo& tile) {
+    return shared_bytes(tile, needs) <= device.shared_bytes_per_block;
+  };
+  const auto suits = [&](const TileInfo& tile, bool vectors) {
+    return tile.id.arithmetic == needs.arithmetic && tile.id.instruction != Instruction::wgmma &&
+           (tile.id.instruction == Instruction::vector_fma) == vectors;
+  };
+  // If the executor simulates a small GPU (SIMT_GPU), no vector tile fits its shared memory. Then the GPU
+  // tiles are used.
+  const bool vectors = device.vectors && std::ranges::any_of(tile_infos(), [&](const TileInfo& tile) {
+                         return suits(tile, true) && fits(tile);
+                       });
+  TileId best = {};
+  double least = std::numeric_limits<double>::infinity();
+  for (const TileInfo& tile : tile_infos()) {
+    if (!suits(tile, vectors)) continue;
+    if (least == std::numeric_limits<double>::infinity() && tile.id.m == 64) best = tile.id;  // the smallest
+    if (!fits(tile)) continue;
+    const double time = estimated_time({m, n, 1}, splits, tile.id.m, tile.id.n, tile.efficiency,
+                                       std::max(1, device.multiprocessors));
+    if (time < least) {
+      best = tile.id;
+      least = time;
+    }
+  }
+  return best;
+}
+
+double estimated_time(const GemmShape& shape, int64_t splits, int m, int n, double speed,
+                      int multiprocessors) {
+  const int64_t blocks =
+      saturating_product({ceil_div<int64_t>(shape.m, m), ceil_div<int64_t>(shape.n, n), splits});
+  return static_cast<double>(ceil_div<int64_t>(blocks, multiprocessors)) * m * n / speed;
+}
+
+}  // namespace rondo
