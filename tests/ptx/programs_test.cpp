@@ -46,6 +46,13 @@ TEST(PtxPrograms, ATextbookProgramRunsUnchanged) {
   EXPECT_EQ(result.status, 0);
 }
 
+// nvcc --default-stream per-thread: other names of the runtime's functions.
+TEST(PtxPrograms, TheDefaultStreamMayBeThatOfTheThread) {
+  const Result result = run(program("textbook_per_thread"));
+  EXPECT_EQ(result.text, kTextbook);
+  EXPECT_EQ(result.status, 0);
+}
+
 TEST(PtxPrograms, ATextbookProgramRunsInDrawnOrders) {
   for (const char* seed : {"1", "2", "3"}) {
     const Result result = run("SIMT_SEED=" + std::string(seed) + " " + program("textbook"));

@@ -370,6 +370,41 @@ TEST_F(HostOrder, FreeWaitsForTheDevice) {
   CUDA_OK(cudaStreamDestroy(stream));
 }
 
+// The default stream of one thread does not wait for that of another; the legacy one waits for both.
+TEST_F(HostOrder, EachThreadHasADefaultStream) {
+  int* out = allocate<int>(2);
+  CUDA_OK(cudaMemset(out, 0, 2 * sizeof(int)));
+  CUDA_OK(cudaDeviceSynchronize());
+  Gate gate;
+  gate.hold(cudaStreamPerThread);
+  const auto config = shape(1, 1, cudaStreamPerThread);
+  CUDA_OK(cudaLaunchKernelEx(&config, store, out, 1));
+  EXPECT_EQ(cudaStreamQuery(cudaStreamPerThread), cudaErrorNotReady);
+  std::thread([&] {
+    CUDA_OK(cudaLaunchKernelEx(&config, store, out + 1, 2));
+    CUDA_OK(cudaStreamSynchronize(cudaStreamPerThread));
+  }).join();
+  EXPECT_EQ(cudaStreamQuery(cudaStreamPerThread), cudaErrorNotReady);
+  EXPECT_EQ(cudaStreamQuery(cudaStreamLegacy), cudaErrorNotReady);
+  gate.open();
+  EXPECT_EQ(read(out), 1);
+  EXPECT_EQ(read(out + 1), 2);
+  CUDA_OK(cudaStreamQuery(cudaStreamPerThread));
+  CUDA_OK(cudaFree(out));
+}
+
+TEST_F(HostOrder, ADefaultStreamIsNewAfterAReset) {
+  int* out = allocate<int>(1);
+  const auto config = shape(1, 1, cudaStreamPerThread);
+  CUDA_OK(cudaLaunchKernelEx(&config, store, out, 1));
+  CUDA_OK(cudaDeviceReset());
+  out = allocate<int>(1);
+  CUDA_OK(cudaLaunchKernelEx(&config, store, out, 3));
+  CUDA_OK(cudaStreamSynchronize(cudaStreamPerThread));
+  EXPECT_EQ(read(out), 3);
+  CUDA_OK(cudaFree(out));
+}
+
 TEST_F(HostOrder, RefusesBadHandlesAndFlags) {
   cudaStream_t stream = nullptr;
   cudaEvent_t event = nullptr;
@@ -377,7 +412,7 @@ TEST_F(HostOrder, RefusesBadHandlesAndFlags) {
   CUDA_ERROR(cudaStreamCreateWithFlags(&stream, 8), cudaErrorInvalidValue);
   CUDA_ERROR(cudaEventCreateWithFlags(&event, 64), cudaErrorInvalidValue);
   CUDA_ERROR(cudaEventCreateWithFlags(&event, cudaEventInterprocess), cudaErrorNotSupported);
-  CUDA_ERROR(cudaStreamSynchronize(cudaStreamPerThread), cudaErrorNotSupported);
+  CUDA_ERROR(cudaStreamDestroy(cudaStreamPerThread), cudaErrorInvalidResourceHandle);
   CUDA_ERROR(cudaStreamDestroy(nullptr), cudaErrorInvalidResourceHandle);
   stream = make_stream();
   event = make_event();

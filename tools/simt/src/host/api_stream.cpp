@@ -17,15 +17,10 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* handle, unsigned int flag
                                          int /*clamped to the only one*/) {
   return api([&](Runtime& runtime) {
     require(handle && (flags & ~unsigned{cudaStreamNonBlocking}) == 0, cudaErrorInvalidValue);
-    Device& device = runtime.current_device();
-    auto stream = std::make_shared<Stream>();
-    stream->device = host_thread().device;
-    stream->blocking = (flags & cudaStreamNonBlocking) == 0;
+    runtime.current_device();
     std::lock_guard lock(runtime.mutex);
-    stream->number = ++runtime.streams_made;
-    stream->queue = runtime.queue_for_new_stream(device);
-    device.streams.insert(stream);
-    runtime.streams.add(std::move(stream), handle);
+    runtime.streams.add(runtime.make_stream(host_thread().device, (flags & cudaStreamNonBlocking) == 0),
+                        handle);
     return cudaSuccess;
   });
 }
@@ -34,16 +29,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* handle, unsigned int flag
 cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   return api([&](Runtime& runtime) {
     std::lock_guard lock(runtime.mutex);
-    const auto stream = runtime.streams.take(handle);
-    if (stream->capture) stream->capture->invalidated = true;
-    Device& device = *runtime.devices[static_cast<size_t>(stream->device)];
-    (stream->blocking ? device.after_destroyed_blocking : device.after_others).join(stream->after);
-    std::erase_if(device.streams, [&](const auto& candidate) {
-      const bool destroyed = candidate == stream || candidate->destroyed;
-      candidate->destroyed = destroyed;
-      return destroyed && std::all_of(candidate->tail.begin(), candidate->tail.end(),
-                                      [](const TaskPtr& task) { return task->finished(); });
-    });
+    runtime.destroy(runtime.streams.take(handle));
     return cudaSuccess;
   });
 }

@@ -40,6 +40,14 @@ void report_contexts(const Runtime& runtime) {
 
 }  // namespace
 
+HostThread::~HostThread() {
+  if (default_streams.empty()) return;
+  Runtime& runtime = *instance;
+  const std::lock_guard lock(runtime.mutex);
+  for (const auto& [device, stream] : default_streams)
+    if (!stream->destroyed) runtime.destroy(stream);
+}
+
 HostThread& host_thread() {
   static thread_local HostThread state;
   return state;
@@ -147,11 +155,40 @@ void Runtime::fail_device(int device, const Fault& fault) {
   newest_fault = fault;
 }
 
+std::shared_ptr<Stream> Runtime::make_stream(int device, bool blocking) {
+  auto stream = std::make_shared<Stream>();
+  stream->device = device;
+  stream->blocking = blocking;
+  stream->number = ++streams_made;
+  Device& owner = *devices[static_cast<size_t>(device)];
+  stream->queue = queue_for_new_stream(owner);
+  owner.streams.insert(stream);
+  return stream;
+}
+
+void Runtime::destroy(const std::shared_ptr<Stream>& stream) {
+  if (stream->capture) stream->capture->invalidated = true;
+  Device& device = *devices[static_cast<size_t>(stream->device)];
+  (stream->blocking ? device.after_destroyed_blocking : device.after_others).join(stream->after);
+  std::erase_if(device.streams, [&](const auto& candidate) {
+    const bool destroyed = candidate == stream || candidate->destroyed;
+    candidate->destroyed = destroyed;
+    return destroyed && std::all_of(candidate->tail.begin(), candidate->tail.end(),
+                                    [](const TaskPtr& task) { return task->finished(); });
+  });
+}
+
 std::shared_ptr<Stream> Runtime::stream(cudaStream_t handle) {
-  require(handle != cudaStreamPerThread, cudaErrorNotSupported);
-  std::shared_ptr<Stream> found = handle == nullptr || handle == cudaStreamLegacy
-                                      ? devices[static_cast<size_t>(host_thread().device)]->legacy
-                                      : streams.get(handle);
+  const int device = host_thread().device;
+  std::shared_ptr<Stream> found;
+  if (handle == cudaStreamPerThread) {
+    std::shared_ptr<Stream>& own = host_thread().default_streams[device];
+    if (!own || own->destroyed) own = make_stream(device, true);  // the first use, or the device was reset
+    found = own;
+  } else {
+    const bool legacy = handle == nullptr || handle == cudaStreamLegacy;
+    found = legacy ? devices[static_cast<size_t>(device)]->legacy : streams.get(handle);
+  }
   const cudaError_t failure = devices[static_cast<size_t>(found->device)]->failure;
   require(failure == cudaSuccess, failure);
   return found;

@@ -147,11 +147,17 @@ class Handles {
 
 // CUDA's state per host thread.
 struct HostThread {
+  HostThread() = default;
+  HostThread(const HostThread&) = delete;
+  HostThread& operator=(const HostThread&) = delete;
+  ~HostThread();  // destroys the default streams
+
   int device = 0;
   bool bound = false;  // to the context of `device`, which calls of the driver need
   cudaError_t last_error = cudaSuccess;
   bool in_host_function = false;
   cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
+  std::unordered_map<int, std::shared_ptr<Stream>> default_streams;  // cudaStreamPerThread, by device
 };
 HostThread& host_thread();
 
@@ -185,6 +191,9 @@ struct Runtime {
   cudaError_t submit(cudaStream_t handle, std::shared_ptr<Operation> operation, const char* what);
 
   // All following functions require the mutex.
+  std::shared_ptr<Stream> make_stream(int device, bool blocking);
+  // Pending work of the stream continues.
+  void destroy(const std::shared_ptr<Stream>& stream);
   // The valid stream of a handle, on a device without a sticky error.
   std::shared_ptr<Stream> stream(cudaStream_t handle);
   std::shared_ptr<Event> event(cudaEvent_t handle) { return events.get(handle); }
