@@ -180,11 +180,11 @@ Status check_streams(const char* operation, const Communicator& communicator, Ra
   }
   StreamCapture capture;
   RONDO_RETURN_IF_ERROR(check_capture(operation, streams, capture));
-  // Again in enqueue(), which is too late for a call that the processes have agreed on.
+  // enqueue() makes this check, too, but only after the processes have agreed on the call.
   return communicator.options().processes ? check_own_streams(operation, communicator, capture) : Status();
 }
 
-// fork() adds the stream of rank 0 to a capture before all others, and every capture has all of them at last.
+// Only the stream of rank 0 is checked: fork() adds it to a capture first, and the others follow.
 Status check_own_streams(const char* operation, const Communicator& communicator,
                          const StreamCapture& callers) {
   if (callers.captured && callers.id == 0) return {};  // CUDA refuses every call for it

@@ -48,7 +48,7 @@ Status reduce_in_buckets(OperationBuilder& builder, std::span<const std::vector<
         return unpack(builder.operation(), parts[rank], reduced[rank].data, builder.sums(rank));
       }));
   }
-  builder.set_steps(0, 0);  // several rings record the same events, so these do not tell how far one has come
+  builder.set_steps(0, 0);  // several rings record the same events, which show no progress then
   return builder.join(OperationBuilder::Senders::prev);
 }
 

@@ -70,13 +70,13 @@ namespace {
 
 enum class Progress { pending, done, captured };
 
-// Asks for the work of a stream of `device`.
+// Queries whether a stream of `device` has unfinished work.
 Status query(cudaStream_t stream, int device, Progress& progress) {
   Status status;
   const DeviceScope scope(device, status);
   if (!status.ok()) return status;
   const RelaxedCaptureScope relaxed;  // another thread may be capturing other streams
-  // To query a captured stream is an error, which ends the capture.
+  // A query of a captured stream is an error and ends the capture.
   StreamCapture capture;
   RONDO_RETURN_IF_ERROR(capture_of(stream, capture));
   if (capture.captured) {

@@ -19,9 +19,9 @@ struct Call {
   bool refused = false;  // by the argument checks of the process
 };
 
-// Blocks until all processes have called it. Returns ok if all make the same call. Otherwise returns
-// bad_argument in every process, which names a process that differs; a process whose own `checked` is an
-// error returns that. The caller holds group.call_mutex().
+// Blocks until all processes have called it. Returns ok if all make the same call. Otherwise it
+// returns bad_argument in every process, and the message names a process that differs. A process whose own
+// `checked` is an error returns that error. The caller holds group.call_mutex().
 Status agree(ProcessGroup& group, const char* operation, Call call, const Status& checked);
 
 // The options of a communicator that must be the same in all processes.

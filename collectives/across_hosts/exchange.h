@@ -69,7 +69,7 @@ class Exchange {
   const std::shared_ptr<Event> sent_, sent_captured_;  // see record_last_messages()
   std::list<Delivery> deliveries_;                     // in use by host functions
 
-  std::mutex delivering_;  // held by a host function for the time of its messages
+  std::mutex delivering_;  // held by a host function while it waits for its messages
   std::mutex mutex_;       // protects next_ and ended_
   std::condition_variable changed_;
   Delivery* next_ = nullptr;  // to be delivered by thread_, which sets null when it has done so

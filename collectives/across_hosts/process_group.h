@@ -61,9 +61,9 @@ class ProcessGroup {
   // The number of calls of next_tag() until now. The caller holds call_mutex().
   uint64_t tags() const { return tags_; }
 
-  // Until the end of the scope this process alone makes the collective calls of a recording, while the others
-  // replay theirs: the calls take the tags from number `first_tag` on, as those of the recording did, and
-  // begin without the agreement of the other processes.
+  // In this scope this process makes the collective calls of a recording again, while the others replay
+  // their recordings. The calls take the tags that the recorded calls took, from number `first_tag` on, and
+  // do not wait for an agreement of the processes.
   class Repetition {
    public:
     Repetition(ProcessGroup& group, uint64_t first_tag) : group_(group) {

@@ -30,8 +30,8 @@
 // all-gather alone has no such events; it first waits until the next rank has started.
 //
 // The ranks may also form several rings of m ranks, the groups of hierarchical.cpp. All rings run the same
-// steps. A rank's last sum then stays unfinished in its outbox: the groups' partial sums of a chunk are added
-// and finished first, and then gathered.
+// steps. A rank's last sum then stays unfinished in its outbox. The groups' partial sums of a chunk are added
+// and finished before the all-gather.
 //
 // Events are reused. A wait refers to the last record that was enqueued before the wait; later records do not
 // change it. So the order of the calls in the loops below matters.
