@@ -19,8 +19,8 @@ __device__ double power(double base, int64_t exponent) {
 }
 
 __global__ void begin_step_kernel(AdamState* state, const float* learning_rate, float beta1, float beta2,
-                                  const unsigned long long* found_inf) {
-  if (!may_step(found_inf)) return;
+                                  const unsigned long long* first_nonfinite) {
+  if (!may_step(first_nonfinite)) return;
   const int64_t steps = state->steps + 1;
   state->steps = steps;
   state->correction1 = static_cast<float>(1 - power(beta1, steps));
@@ -37,7 +37,7 @@ struct Adam {
     step_size = state->rate / state->correction1;
     correction2 = state->correction2;
     shrink = options.decoupled ? fmaf(-state->rate, options.weight_decay, 1.0f) : 1.0f;
-    return may_step(options.found_inf);
+    return may_step(options.first_nonfinite);
   }
   // Explicit fmaf: the result must not depend on whether the compiler fuses operations.
   __device__ __forceinline__ void operator()(float& parameter, float gradient, float& first,
@@ -57,7 +57,7 @@ void check_options(OptimizerCheck& check, const AdamOptions& options) {
   check.not_negative("eps", options.eps);
   check.not_negative("weight_decay", options.weight_decay);
   check.finite("scale", options.scale);
-  check.optional_input_value("found_inf", options.found_inf);
+  check.optional_input_value("first_nonfinite", options.first_nonfinite);
 }
 
 template <class Gradient, class Rounded>
@@ -88,7 +88,7 @@ Status adam_begin_step(AdamState* state, const float* learning_rate, const AdamO
   check_options(check, options);
   RONDO_RETURN_IF_ERROR(check.status());
   return launch(kName, {}, stream, begin_step_kernel, state, learning_rate, options.beta1, options.beta2,
-                options.found_inf);
+                options.first_nonfinite);
 }
 
 Status adam_update(VectorView<float> parameters, VectorView<float> first, VectorView<float> second,

@@ -19,10 +19,10 @@ struct AdamOptions {
   float eps = 1e-8f;
   float weight_decay = 0;
   bool decoupled = false;  // AdamW: the decay shrinks the parameters and does not enter the moments
-  // One value in device memory, written by first_nonfinite() (kernels/reduce/first_nonfinite.h): the index of
-  // a NaN or an infinity in the gradients, or kAllFinite, which is ~0. It is no flag of 0 or 1 as in PyTorch.
-  // If it is not kAllFinite, the step changes nothing and is not counted. Null: no check.
-  const unsigned long long* found_inf = nullptr;
+  // The result of first_nonfinite() (kernels/reduce/first_nonfinite.h), one value in device memory: the index
+  // of a NaN or an infinity in the gradients, or kAllFinite. With an index the step changes nothing and is
+  // not counted. Null: the gradients are not checked.
+  const unsigned long long* first_nonfinite = nullptr;
 };
 
 // The state that all updates of a step share, in device memory. It begins as zeros. The device advances it,
@@ -47,8 +47,8 @@ struct AdamState {
 // and with decoupled, before that: parameters[i] *= 1 - rate * weight_decay
 //
 // Equivalent to PyTorch's torch.optim.Adam and AdamW. `first` and `second` begin as zeros. float32, 4-byte
-// alignment (state and found_inf: 8). No operands may overlap. Uses only operations that IEEE 754 rounds
-// correctly, in a fixed order, so replicas stay bitwise equal.
+// alignment (state and first_nonfinite: 8). No operands may overlap. Uses only operations that IEEE 754
+// rounds correctly, in a fixed order, so replicas stay bitwise equal.
 // Errors: bad_argument for different or negative sizes, null or misaligned pointers, an overlap, betas
 // outside [0, 1), eps or weight_decay negative or not finite, a scale that is not finite. Traffic: 28 bytes
 // per element.
@@ -59,8 +59,9 @@ struct AdamState {
 // The same with a copy of the updated parameters in `rounded`, rounded to nearest even, for the products of
 // the next step, and with the gradient in float32 or in the type of the copy. An empty view omits the copy.
 // The parameters (the float32 master parameters of a 16-bit model), the moments and the arithmetic stay
-// float32, so that a small step is not lost. A step that found_inf skips leaves the copy as it is. 16-bit
-// operands: 2-byte alignment. Traffic: 2 bytes more per element with a copy, 2 less with a 16-bit gradient.
+// float32, so that a small step is not lost. A step that first_nonfinite skips leaves the copy as it is.
+// 16-bit operands: 2-byte alignment. Traffic: 2 bytes more per element with a copy, 2 less with a 16-bit
+// gradient.
 [[nodiscard]] Status adam_update(VectorView<float> parameters, VectorView<__nv_bfloat16> rounded,
                                  VectorView<float> first, VectorView<float> second,
                                  VectorView<const float> gradient, const AdamState* state,

@@ -15,7 +15,7 @@ struct Sgd {
 
   __device__ bool begin() {
     rate = *learning_rate;
-    return may_step(options.found_inf);
+    return may_step(options.first_nonfinite);
   }
   // fmaf by name: whether a compiler fuses must not decide a bit of the result.
   __device__ __forceinline__ float slope(float parameter, float gradient) const {
@@ -42,7 +42,7 @@ Status launch_sgd(VectorView<float> parameters, VectorView<Rounded> rounded, Vec
   check.gradient(gradient);
   if constexpr (!std::is_same_v<Rounded, NoCopy>) check.rounded(rounded);
   check.input_value("learning_rate", learning_rate);
-  check.optional_input_value("found_inf", options.found_inf);
+  check.optional_input_value("first_nonfinite", options.first_nonfinite);
   check.decay_rate("momentum", options.momentum);
   check.not_negative("weight_decay", options.weight_decay);
   check.finite("scale", options.scale);

@@ -16,10 +16,10 @@ struct SgdOptions {
   float momentum = 0;
   float weight_decay = 0;
   bool nesterov = false;
-  // One value in device memory, written by first_nonfinite() (kernels/reduce/first_nonfinite.h): the index of
-  // a NaN or an infinity in the gradients, or kAllFinite, which is ~0. It is no flag of 0 or 1 as in PyTorch.
-  // If it is not kAllFinite, the step changes nothing. Null: no check.
-  const unsigned long long* found_inf = nullptr;
+  // The result of first_nonfinite() (kernels/reduce/first_nonfinite.h), one value in device memory: the index
+  // of a NaN or an infinity in the gradients, or kAllFinite. With an index the step changes nothing.
+  // Null: the gradients are not checked.
+  const unsigned long long* first_nonfinite = nullptr;
 };
 
 // With g = scale * gradient[i] + weight_decay * parameters[i]:
@@ -30,8 +30,8 @@ struct SgdOptions {
 // initialization and momentum in deep learning", 2013, in the form with the learning rate outside the
 // velocity). `velocity` begins as zeros. With momentum 0 it may be omitted (an empty view); the result has
 // the same bits. `learning_rate` is one float in device memory, as for every optimizer, so a captured step
-// can follow a schedule. float32, 4-byte alignment (found_inf: 8). No operands may overlap. Fused
-// multiply-adds are explicit, so replicas stay bitwise equal on any device.
+// can follow a schedule. float32, 4-byte alignment (first_nonfinite: 8). No operands may overlap. The
+// fused multiply-adds are explicit, so replicas stay bitwise equal on any device.
 // Errors: bad_argument for different or negative sizes, null or misaligned pointers, an overlap, momentum
 // outside [0, 1), weight_decay negative or not finite, a scale that is not finite. Traffic: 20 bytes per
 // element, 12 without a velocity.
@@ -42,8 +42,9 @@ struct SgdOptions {
 // The same with a copy of the updated parameters in `rounded`, rounded to nearest even, for the products of
 // the next step, and with the gradient in float32 or in the type of the copy. An empty view omits the copy.
 // The parameters (the float32 master parameters of a 16-bit model), the velocity and the arithmetic stay
-// float32, so that a small step is not lost. A step that found_inf skips leaves the copy as it is. 16-bit
-// operands: 2-byte alignment. Traffic: 2 bytes more per element with a copy, 2 less with a 16-bit gradient.
+// float32, so that a small step is not lost. A step that first_nonfinite skips leaves the copy as it is.
+// 16-bit operands: 2-byte alignment. Traffic: 2 bytes more per element with a copy, 2 less with a 16-bit
+// gradient.
 [[nodiscard]] Status sgd_update(VectorView<float> parameters, VectorView<__nv_bfloat16> rounded,
                                 VectorView<float> velocity, VectorView<const float> gradient,
                                 const float* learning_rate, const SgdOptions& options, cudaStream_t stream);

@@ -16,9 +16,9 @@
 
 namespace rondo::optimizer {
 
-// `found_inf` is the result of first_nonfinite() of the gradients; null skips the check.
-__device__ __forceinline__ bool may_step(const unsigned long long* found_inf) {
-  return !found_inf || *found_inf == kAllFinite;
+// `first_nonfinite` is the result of first_nonfinite() for the gradients; null: always true.
+__device__ __forceinline__ bool may_step(const unsigned long long* first_nonfinite) {
+  return !first_nonfinite || *first_nonfinite == kAllFinite;
 }
 
 // The `rounded` of an update without a copy.

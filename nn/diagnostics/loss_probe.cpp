@@ -5,11 +5,11 @@
 namespace rondo {
 
 LossProbe::LossProbe(int device, cudaStream_t stream, std::vector<const LossStats*> loss_stats,
-                     const unsigned long long* found_inf, int capacity)
+                     const unsigned long long* first_nonfinite, int capacity)
     : device_(device),
       stream_(stream),
       loss_stats_(std::move(loss_stats)),
-      found_inf_(found_inf),
+      first_nonfinite_(first_nonfinite),
       capacity_(capacity),
       slot_bytes_(loss_stats_.size() * sizeof(LossStats) + sizeof(unsigned long long)) {
   DeviceScope scope(device_);
@@ -32,8 +32,9 @@ bool LossProbe::enqueue_copy() {
     RONDO_CUDA_THROW(cudaMemcpyAsync(to, of_rank, sizeof(LossStats), cudaMemcpyDefault, stream_));
     to += sizeof(LossStats);
   }
-  if (found_inf_)
-    RONDO_CUDA_THROW(cudaMemcpyAsync(to, found_inf_, sizeof(*found_inf_), cudaMemcpyDefault, stream_));
+  if (first_nonfinite_)
+    RONDO_CUDA_THROW(
+        cudaMemcpyAsync(to, first_nonfinite_, sizeof(*first_nonfinite_), cudaMemcpyDefault, stream_));
   RONDO_CUDA_THROW(cudaEventRecord(events_[slot], stream_));
   ++newest_;
   return true;
@@ -50,7 +51,7 @@ LossProbe::Copy LossProbe::wait_for_oldest() {
     std::memcpy(&of_rank, from, sizeof(of_rank));
     copy.losses += of_rank;
   }
-  if (found_inf_) std::memcpy(&copy.found_inf, from, sizeof(copy.found_inf));
+  if (first_nonfinite_) std::memcpy(&copy.first_nonfinite, from, sizeof(copy.first_nonfinite));
   return copy;
 }
 

@@ -17,17 +17,17 @@ namespace rondo {
 
 class LossProbe {
  public:
-  // `loss_stats[rank]` points to a rank's statistics in device memory. `found_inf` points to the result of
-  // first_nonfinite() for the gradients, or is null. `capacity`: maximum number of copies in flight.
+  // `loss_stats[rank]` points to a rank's statistics in device memory. `first_nonfinite` is the result
+  // of first_nonfinite() for the gradients, or null. `capacity`: maximum number of copies in flight.
   LossProbe(int device, cudaStream_t stream, std::vector<const LossStats*> loss_stats,
-            const unsigned long long* found_inf, int capacity);
+            const unsigned long long* first_nonfinite, int capacity);
   ~LossProbe();
   LossProbe(const LossProbe&) = delete;
   LossProbe& operator=(const LossProbe&) = delete;
 
   struct Copy {
-    LossStats losses;                           // the sum over the ranks
-    unsigned long long found_inf = kAllFinite;  // kAllFinite without one
+    LossStats losses;                                 // the sum over the ranks
+    unsigned long long first_nonfinite = kAllFinite;  // kAllFinite without one
   };
 
   // Enqueues a copy of the statistics, after all work enqueued so far on the stream. Returns false if
@@ -43,9 +43,9 @@ class LossProbe {
   int device_;
   cudaStream_t stream_;
   std::vector<const LossStats*> loss_stats_;
-  const unsigned long long* found_inf_;
+  const unsigned long long* first_nonfinite_;
   int64_t capacity_;
-  // [capacity] times: [ranks] LossStats, then found_inf.
+  // [capacity] times: [ranks] LossStats, then first_nonfinite.
   std::byte* pinned_ = nullptr;
   size_t slot_bytes_;
   std::vector<Event> events_;

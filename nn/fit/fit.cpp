@@ -19,8 +19,8 @@ namespace rondo::nn {
 namespace {
 
 constexpr int64_t kTracedSteps = 3;  // steps in a timeline
-// How many steps the host runs ahead of the devices. Enough that the devices never wait for the host, and
-// few, so that the host soon detects a non-finite loss and soon reacts to a stop request.
+// The number of steps that the host runs ahead of the devices: enough that the devices never wait for the
+// host, and few enough that it soon detects a non-finite loss and reacts to a stop request.
 constexpr int kStepsAhead = 3;
 
 template <class... Parts>
@@ -55,7 +55,7 @@ class Run {
         batches_(model, train_, model.options().batch, options.seed),
         run_{batches_.steps(), batches_.steps() * options.epochs},
         probe_(model.streams().device(0), model.streams().stream(0), model.group().loss_stats(),
-               model.replicas()[0].found_inf(), kStepsAhead),
+               model.replicas()[0].first_nonfinite(), kStepsAhead),
         check_(check_of(model, options.verify)) {
     options.learning_rate.check(run_);
     check_from();
@@ -151,13 +151,13 @@ class Run {
 
   // Waits for the oldest step whose progress has not been read, and reads it.
   void follow() {
-    const auto [seen, found_inf] = probe_.wait_for_oldest();
+    const auto [seen, first_nonfinite] = probe_.wait_for_oldest();
     ++seen_;
     const double loss = seen.loss / static_cast<double>(seen.rows);
     const int64_t rows = std::min(seen.rows * world_.process_count(), train_.size());
     observer_.on_progress({epoch_, rows, train_.size(), loss, seconds_since(begin_)});
-    // With keep_finite, what stopped the updates, of which the loss is a part.
-    const bool finite = model_.options().keep_finite ? found_inf == kAllFinite : std::isfinite(loss);
+    // With keep_finite the check of the gradients covers the loss, too (mark_nonfinite_losses()).
+    const bool finite = model_.options().keep_finite ? first_nonfinite == kAllFinite : std::isfinite(loss);
     // Another process may have reported an earlier bad step.
     if (finite || (result_.end == FitResult::End::diverged && bad_step_ < seen_)) return;
     result_.end = FitResult::End::diverged;

@@ -132,8 +132,8 @@ class Replica {
   void add_contributions(const Step& step);
 
   // Result of first_nonfinite() for the gradients, for the optimizers' kernels; null if it is not computed.
-  const unsigned long long* found_inf() const { return found_inf_; }
-  void set_found_inf(const unsigned long long* found_inf) { found_inf_ = found_inf; }
+  const unsigned long long* first_nonfinite() const { return first_nonfinite_; }
+  void set_first_nonfinite(const unsigned long long* first_nonfinite) { first_nonfinite_ = first_nonfinite; }
   int64_t* step() { return step_.data(); }  // step counter; the trainer advances it
 
   // Sets parameters and states to initial values that depend only on the seed, on the replica's stream.
@@ -162,7 +162,7 @@ class Replica {
   cudaStream_t stream_;
   MemoryPlan plan_;
   int64_t max_batch_;
-  const unsigned long long* found_inf_ = nullptr;
+  const unsigned long long* first_nonfinite_ = nullptr;
   std::vector<Batch> batches_;  // in flight
   size_t selected_ = 0;
   Buffer<float> parameters_, gradients_, states_;

@@ -61,7 +61,7 @@ std::vector<OptimizerSetting> Sgd::settings() const {
 void Sgd::step(Replica& replica, size_t rank, float scale) {
   State& s = state(rank);
   const rondo::SgdOptions options = {scale, options_.momentum, options_.weight_decay, options_.nesterov,
-                                     replica.found_inf()};
+                                     replica.first_nonfinite()};
   VectorView<float> velocity;
   if (!s.arenas.empty()) velocity = {s.arenas[0].data(), s.arenas[0].size()};
   throw_if_error(sgd_update(replica.parameters(), replica.rounded_parameters(), velocity,
@@ -98,7 +98,7 @@ void Adam::step(Replica& replica, size_t rank, float scale) {
                                       options_.eps,
                                       options_.weight_decay,
                                       options_.decoupled,
-                                      replica.found_inf()};
+                                      replica.first_nonfinite()};
   const auto arena = [&](size_t i) { return VectorView<float>{s.arenas[i].data(), s.arenas[i].size()}; };
   throw_if_error(adam_begin_step(adam_state(rank), s.rate.data(), options, replica.stream()));
   throw_if_error(adam_update(replica.parameters(), replica.rounded_parameters(), arena(0), arena(1),

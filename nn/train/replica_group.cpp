@@ -16,7 +16,7 @@ DataParallelOptions checked_here(DataParallelOptions options) {
   return options;
 }
 
-// Options that must agree: with others the processes would train differently, or wait for each other forever.
+// Checks the options that must agree: otherwise the processes would train differently, or wait forever.
 World make_world(const DataParallelOptions& options, const Graph& graph) {
   const World world("DataParallel", static_cast<int>(options.devices.size()), options.processes);
   const auto same = [&](const char* what, const auto& value) { world.check_same(what, concat(value)); };
@@ -72,15 +72,15 @@ ReplicaGroup::ReplicaGroup(const AnyModule& network, Shape input, DataParallelOp
         replicas_.emplace_back(graph_, streams_.device(rank), streams_.stream(rank), plan, samples);
     losses_.emplace_back(streams_.device(rank), streams_.stream(rank), samples, outputs);
     if (options_.keep_finite) {
-      found_inf_.emplace_back(1).fill_bytes(0xff);
-      replica.set_found_inf(found_inf_.back().data());
+      first_nonfinite_.emplace_back(1).fill_bytes(0xff);
+      replica.set_first_nonfinite(first_nonfinite_.back().data());
     }
     if (rank == 0 || !copied) replica.initialise(options_.seed);  // the same values on every replica
   }
   if (copied) copy_initial_values();
 }
 
-// From rank 0 of the first process: the GPUs may be of different kinds, in one process or in several.
+// Copies the values of rank 0 of the first process, because the GPUs may be of different kinds.
 void ReplicaGroup::copy_initial_values() {
   streams_.synchronize();
   for (const bool parameters : {true, false}) {
@@ -168,23 +168,23 @@ std::vector<const LossStats*> ReplicaGroup::loss_stats() const {
 }
 
 void ReplicaGroup::mark_nonfinite_losses() {
-  if (found_inf_.empty()) return;
+  if (first_nonfinite_.empty()) return;
   on_each([&](Replica& replica, size_t rank) {
     throw_if_error(mark_nonfinite_loss(replica.gradients().data, losses_[rank].stats(), replica.stream()));
   });
 }
 
 void ReplicaGroup::check_gradients(size_t rank) {
-  if (found_inf_.empty()) return;
-  throw_if_error(first_nonfinite({found_inf_[rank].data(), 1}, replicas_[rank].gradients(), true,
+  if (first_nonfinite_.empty()) return;
+  throw_if_error(first_nonfinite({first_nonfinite_[rank].data(), 1}, replicas_[rank].gradients(), true,
                                  replicas_[rank].stream()));
 }
 
 unsigned long long ReplicaGroup::first_nonfinite_gradient() {
   streams_.synchronize();
   unsigned long long first = kAllFinite;
-  if (found_inf_.empty()) return first;
-  on_each([&](Replica&, size_t rank) { first = std::min(first, found_inf_[rank].download()[0]); });
+  if (first_nonfinite_.empty()) return first;
+  on_each([&](Replica&, size_t rank) { first = std::min(first, first_nonfinite_[rank].download()[0]); });
   return first;
 }
 
@@ -203,9 +203,9 @@ std::string ReplicaGroup::nonfinite_value() {
 
 void ReplicaGroup::clear_nonfinite_value() {
   streams_.synchronize();
-  if (found_inf_.empty()) return;
+  if (first_nonfinite_.empty()) return;
   on_each([&](Replica&, size_t rank) {
-    found_inf_[rank].fill_bytes(0xff);
+    first_nonfinite_[rank].fill_bytes(0xff);
     // With a loss that is not finite the next step would stop again.
     if (!std::isfinite(losses_[rank].read_stats().loss)) losses_[rank].set_stats({});
   });

@@ -91,7 +91,7 @@ class ReplicaGroup {
   std::vector<Replica> replicas_;
   std::vector<LossHead> losses_;
   // With keep_finite: the smallest index in the gradient arena of a NaN or an infinity (first_nonfinite()).
-  std::vector<Buffer<unsigned long long>> found_inf_;
+  std::vector<Buffer<unsigned long long>> first_nonfinite_;
   std::unique_ptr<Communicator> batch_norm_communicator_;  // for the sums of batch normalisation, or null
 };
 

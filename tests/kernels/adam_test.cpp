@@ -100,8 +100,8 @@ TEST(Adam, StateHasTheBiasCorrectionsAtAnyStep) {
     }
 }
 
-// If found_inf holds an element's index, the whole step is skipped: neither the state nor the arrays change.
-// With kAllFinite the step is the one without found_inf.
+// If first_nonfinite holds an element's index, the whole step is skipped: neither the state nor the arrays
+// change. With kAllFinite the step is the one without first_nonfinite.
 TEST(Adam, FoundInfSkipsTheStepAndItsCount) {
   const Stream stream;
   const std::vector<float> p = normal_values(1001, 1), m = normal_values(1001, 2), g = normal_values(1001, 4);
@@ -109,7 +109,7 @@ TEST(Adam, FoundInfSkipsTheStepAndItsCount) {
   for (float& value : v) value *= value;
   const AdamState before = {7, 0.5f, 0.25f, 0.125f};
   const GuardedBuffer<float> gradient(g), rate(std::vector<float>{0.01f});
-  GuardedBuffer<unsigned long long> found_inf(1);
+  GuardedBuffer<unsigned long long> first_nonfinite(1);
   struct Result {
     AdamState state;
     std::vector<float> parameters, first, second;
@@ -118,15 +118,15 @@ TEST(Adam, FoundInfSkipsTheStepAndItsCount) {
     GuardedBuffer<float> parameters(p), first(m), second(v);
     GuardedBuffer<AdamState> state(std::vector<AdamState>{before});
     AdamOptions options;
-    options.found_inf = options_guard;
+    options.first_nonfinite = options_guard;
     EXPECT_TRUE(ok(adam_begin_step(state.data(), rate.data(), options, stream)));
     EXPECT_TRUE(ok(adam_update(parameters.view(), first.view(), second.view(), {gradient.data(), 1001},
                                state.data(), options, stream)));
     return Result{state.download()[0], parameters.download(), first.download(), second.download()};
   };
   for (const unsigned long long bad : {0ull, 3ull, 1000ull, kAllFinite - 1}) {
-    found_inf.upload({bad});
-    const Result got = step(found_inf.data());
+    first_nonfinite.upload({bad});
+    const Result got = step(first_nonfinite.data());
     EXPECT_EQ(got.state.steps, before.steps) << bad;
     EXPECT_EQ(got.state.correction1, before.correction1) << bad;
     EXPECT_EQ(got.state.correction2, before.correction2) << bad;
@@ -135,8 +135,8 @@ TEST(Adam, FoundInfSkipsTheStepAndItsCount) {
     EXPECT_TRUE(all_equal_bits(got.first, m)) << bad;
     EXPECT_TRUE(all_equal_bits(got.second, v)) << bad;
   }
-  found_inf.upload({kAllFinite});
-  const Result got = step(found_inf.data()), want = step(nullptr);
+  first_nonfinite.upload({kAllFinite});
+  const Result got = step(first_nonfinite.data()), want = step(nullptr);
   EXPECT_EQ(got.state.steps, before.steps + 1);
   EXPECT_EQ(got.state.rate, 0.01f);
   EXPECT_EQ(got.state.correction1, want.state.correction1);

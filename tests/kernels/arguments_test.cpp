@@ -451,7 +451,7 @@ std::vector<Operation> optimizers() {
     const auto gradient = a.input("gradient", VectorView<const float>{nullptr, size});
     const auto* rate = a.input_value<float>("learning_rate");
     const SgdOptions options = {.momentum = with_velocity ? 0.9f : 0,
-                                .found_inf = a.optional_value<unsigned long long>("found_inf")};
+                                .first_nonfinite = a.optional_value<unsigned long long>("first_nonfinite")};
     return sgd_update(parameters, velocity, gradient, rate, options, stream);
   };
   return {{"sgd_update/momentum", [sgd](Arguments& a, cudaStream_t stream) { return sgd(a, true, stream); }},
@@ -460,8 +460,9 @@ std::vector<Operation> optimizers() {
            [](Arguments& a, cudaStream_t stream) {
              auto* state = a.output_value<AdamState>("state");
              const auto* rate = a.input_value<float>("learning_rate");
-             return adam_begin_step(state, rate,
-                                    {.found_inf = a.optional_value<unsigned long long>("found_inf")}, stream);
+             return adam_begin_step(
+                 state, rate, {.first_nonfinite = a.optional_value<unsigned long long>("first_nonfinite")},
+                 stream);
            }},
           {"adam_update", [](Arguments& a, cudaStream_t stream) {
              const int64_t size = a.size("size", 9);
@@ -471,7 +472,8 @@ std::vector<Operation> optimizers() {
              const auto gradient = a.input("gradient", VectorView<const float>{nullptr, size});
              const auto* state = a.input_value<AdamState>("state");
              return adam_update(parameters, first, second, gradient, state,
-                                {.found_inf = a.optional_value<unsigned long long>("found_inf")}, stream);
+                                {.first_nonfinite = a.optional_value<unsigned long long>("first_nonfinite")},
+                                stream);
            }}};
 }
 

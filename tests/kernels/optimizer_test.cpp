@@ -102,13 +102,13 @@ TEST(Sgd, VelocityIsOptionalWithoutMomentum) {
   }
 }
 
-// If found_inf holds an element's index, the step is skipped. With kAllFinite the step is the one without
-// found_inf.
+// If first_nonfinite holds an element's index, the step is skipped. With kAllFinite the step is the one
+// without first_nonfinite.
 TEST(Sgd, FoundInfSkipsTheStep) {
   const Stream stream;
   const std::vector<float> p = normal_values(1001, 1), v = normal_values(1001, 2), g = normal_values(1001, 3);
   const GuardedBuffer<float> gradient(g), rate(std::vector<float>{0.1f});
-  GuardedBuffer<unsigned long long> found_inf(1);
+  GuardedBuffer<unsigned long long> first_nonfinite(1);
   for (const bool with_velocity : {false, true}) {
     const auto step = [&](const unsigned long long* options_guard) {
       GuardedBuffer<float> parameters(p), velocity(v);
@@ -118,13 +118,13 @@ TEST(Sgd, FoundInfSkipsTheStep) {
       return std::pair(parameters.download(), velocity.download());
     };
     for (const unsigned long long bad : {0ull, 3ull, 1000ull, kAllFinite - 1}) {
-      found_inf.upload({bad});
-      const auto [parameters, velocity] = step(found_inf.data());
+      first_nonfinite.upload({bad});
+      const auto [parameters, velocity] = step(first_nonfinite.data());
       EXPECT_TRUE(all_equal_bits(parameters, p)) << bad;
       EXPECT_TRUE(all_equal_bits(velocity, v)) << bad;
     }
-    found_inf.upload({kAllFinite});
-    const auto got = step(found_inf.data()), want = step(nullptr);
+    first_nonfinite.upload({kAllFinite});
+    const auto got = step(first_nonfinite.data()), want = step(nullptr);
     EXPECT_NE(got.first, p);
     EXPECT_TRUE(all_equal_bits(got.first, want.first));
     EXPECT_TRUE(all_equal_bits(got.second, want.second));
@@ -238,16 +238,16 @@ TYPED_TEST(NarrowOptimizer, Adam) {
       });
 }
 
-// A step that found_inf skips leaves the copy as it is.
+// A step that first_nonfinite skips leaves the copy as it is.
 TYPED_TEST(NarrowOptimizer, FoundInfLeavesTheCopy) {
   using T = TypeParam;
   const std::vector<float> p = normal_values(100, 1), g = representable<T>(100, 2);
   const GuardedBuffer<T> gradient(rounded<T>(g));
-  const GuardedBuffer<unsigned long long> found_inf(std::vector<unsigned long long>{3});
+  const GuardedBuffer<unsigned long long> first_nonfinite(std::vector<unsigned long long>{3});
   GuardedBuffer<float> parameters(p);
   GuardedBuffer<T> copy(rounded<T>(g));
   ASSERT_TRUE(ok(sgd_update(parameters.view(), copy.view(), {}, VectorView<const T>{gradient.data(), 100},
-                            this->rate_.data(), {.found_inf = found_inf.data()}, this->stream_)));
+                            this->rate_.data(), {.first_nonfinite = first_nonfinite.data()}, this->stream_)));
   EXPECT_TRUE(all_equal_bits(parameters.download(), p));
   EXPECT_TRUE(all_equal_bits(copy.download(), rounded<T>(g)));
 }

@@ -27,8 +27,8 @@ TEST(LossProbe, AddsTheRanksAndKeepsTheOrderOfItsCopies) {
     stream.synchronize();
   }
   for (int i = 1; i <= 3; ++i) {
-    const auto [seen, found_inf] = probe.wait_for_oldest();
-    EXPECT_EQ(found_inf, 100 * i);
+    const auto [seen, first_nonfinite] = probe.wait_for_oldest();
+    EXPECT_EQ(first_nonfinite, 100 * i);
     EXPECT_EQ(seen.loss, i + 0.5);
     EXPECT_EQ(seen.rows, 10 * i + 1);
     EXPECT_EQ(seen.correct, 5 * i);
@@ -46,7 +46,7 @@ TEST(LossProbe, RefusesACopyBeyondItsCapacityAndLosesNone) {
   EXPECT_EQ(probe.wait_for_oldest().losses.loss, 7);
   const LossProbe::Copy last = probe.wait_for_oldest();
   EXPECT_EQ(last.losses.loss, 7);
-  EXPECT_EQ(last.found_inf, kAllFinite);
+  EXPECT_EQ(last.first_nonfinite, kAllFinite);
   EXPECT_FALSE(probe.in_flight());
   EXPECT_TRUE(probe.enqueue_copy());
 }

@@ -4,8 +4,8 @@
 
 #include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/optimizer/sgd.h>
-#include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/checkpoint/checkpoint.h>
+#include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/layers/linear.h>
 #include <rondo/nn/layers/simple.h>
 #include <rondo/nn/train/data_parallel.h>
@@ -36,7 +36,8 @@ class OnlyParameters : public Optimizer {
   explicit OnlyParameters(DataParallel& model) : Optimizer(model, kRate, {}) {}
   void step(Replica& replica, size_t rank, float scale) override {
     throw_if_error(sgd_update(replica.parameters(), {}, replica.gradients(), state(rank).rate.data(),
-                              {.scale = scale, .found_inf = replica.found_inf()}, replica.stream()));
+                              {.scale = scale, .first_nonfinite = replica.first_nonfinite()},
+                              replica.stream()));
   }
   std::string kind() const override { return "sgd"; }
   std::vector<OptimizerSetting> settings() const override {
