@@ -43,7 +43,7 @@ struct Parameters {
   VectorView<float> b4;
 };
 
-// With a null arena only the sizes are right, also that of `all`.
+// With a null arena only the sizes are valid, including that of `all`.
 Parameters parameters_in(float* arena);
 
 // Activations of `images` images. A second Activations with the same layout holds the gradients.

@@ -24,8 +24,8 @@ struct FashionMnist {
   int64_t test_count = 0;
   bool authentic = false;  // all four files are byte for byte those of Fashion-MNIST
 
-  // Views of the images, of 28 x 28 x 1, and their labels. They are valid as long as this object: a temporary
-  // may be an argument, as of fit(), and not initialise a variable.
+  // Views of the images, of 28 x 28 x 1, and their labels. They are valid as long as this object: pass a
+  // temporary as an argument, as to fit(), but do not keep its views in a variable.
   operator nn::DataSet() const;
 };
 

@@ -14,8 +14,8 @@ namespace rondo {
 // Upper limit: far above any data set of this format.
 inline constexpr int64_t kMostDataBytes = int64_t{1} << 30;
 
-// A gzip file (RFC 1952, several members allowed) is unpacked as it is read, and no further than was asked
-// for: a small file can unpack to a thousand times its size.
+// A gzip file (RFC 1952, several members allowed) is unpacked only as far as it is read: a small file
+// can unpack to a thousand times its size.
 class DataFile {
  public:
   // Throws a bad_argument Error that names the file if it cannot be read or has more than kMostDataBytes.

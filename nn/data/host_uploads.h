@@ -1,7 +1,7 @@
 // HostUploads: copies from host memory to a device, through pinned memory, without waiting for the device.
 //
 // CUDA does not promise that cudaMemcpyAsync() has read pageable memory when it returns. So the host copies
-// the data to pinned memory first, and an event tells when the device has read it.
+// the data to pinned memory first, and an event records when the device has read it.
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
@@ -15,9 +15,9 @@ namespace rondo {
 
 class HostUploads {
  public:
-  // `stream` is a stream of `device` and must live until the last enqueue(). `ahead`: so many calls of
-  // enqueue() may be unfinished; a further one waits for the oldest. Pinned memory grows to the largest call,
-  // `ahead` times. Throws rondo::Error.
+  // `stream` is a stream of `device` and must live until the last enqueue(). Up to `ahead` calls of
+  // enqueue() may be unfinished; the next one waits for the oldest. Pinned memory grows to `ahead` times the
+  // largest call. Throws rondo::Error.
   HostUploads(int device, cudaStream_t stream, int ahead = 2);
   ~HostUploads();  // waits for the copies
   HostUploads(HostUploads&&) noexcept = default;

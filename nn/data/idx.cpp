@@ -28,7 +28,7 @@ std::string hex(uint32_t value) {
   return text;
 }
 
-// The values of an IDX file begin at most this far behind its beginning.
+// The largest header: the values of an IDX file begin after it.
 constexpr int64_t kMostHeaderBytes = kMagicBytes + 255 * kSizeBytes;
 
 // The most common failed download is a server's error page under the name of the data file.
@@ -73,10 +73,10 @@ IdxFile::IdxFile(const std::string& path) : path_(path), file_(path) {
 IdxArray IdxFile::read() {
   const int64_t header_bytes = kMagicBytes + std::ssize(shape_) * kSizeBytes;
   const int64_t promised = saturating_product(shape_), most = kMostDataBytes - header_bytes;
-  if (promised > most && file_.most_bytes() > std::ssize(content_))  // else it is cut off
+  if (promised > most && file_.most_bytes() > std::ssize(content_))  // otherwise the file is truncated
     fail(path_, "has a header that promises ", product_text(shape_), " values, must be at most ", most);
 
-  // One byte more than promised, if there is one.
+  // One byte more than promised shows that the file is too long.
   const int64_t wanted = std::min(promised, most) + 1 + header_bytes;
   file_.read(&content_, std::max<int64_t>(wanted - std::ssize(content_), 1));
   const int64_t present = std::ssize(content_) - header_bytes;

@@ -30,7 +30,7 @@ class IdxFile {
   const std::string& path() const { return path_; }
   const std::vector<int64_t>& shape() const { return shape_; }
 
-  // Unpacks no more values than the header promises. To be called at most once.
+  // Unpacks no more values than the header promises. Call it at most once.
   IdxArray read();
 
  private:

@@ -1,4 +1,4 @@
-// ImageSet: labelled images in host memory, such as fit() takes. FashionMnist converts to a DataSet of two.
+// ImageSet: labelled images in host memory. fit() takes a DataSet of two, to which FashionMnist converts.
 //
 //   const std::vector<uint8_t> images = ..., labels = ...;   // 32 x 32 x 3 bytes an image, one label each
 //   const nn::ImageSet train = {{32, 32, 3}, images, labels};

@@ -1,4 +1,4 @@
-// Labels in host memory: the check of their range.
+// Checks the range of labels in host memory.
 #pragma once
 
 #include <rondo/kernels/core/status.h>

@@ -23,9 +23,9 @@ struct MemoryEstimate {
 
 // The exact number of bytes requested from the allocator for one replica of a DataParallel with these
 // options: the replica with its loss (labels and targets in device memory), its optimizer (Sgd::size(),
-// Adam::kSize) and its part of the communicators. A batch from the host, or images on the devices, come on
-// top. A GPU uses more: the CUDA context, and the allocator's rounding. The devices need not exist. Throws a
-// bad_argument Error.
+// Adam::kSize) and its part of the communicators. A batch from the host and images on the devices are
+// not included. A GPU uses more, for the CUDA context and the allocator's rounding. The devices need
+// not exist. Throws a bad_argument Error.
 MemoryEstimate estimate_memory(const Graph& graph, const DataParallelOptions& options,
                                OptimizerSize optimizer);
 

@@ -23,10 +23,10 @@ std::string nonfinite_value(DataParallel& model);
 // load_checkpoint() and load_parameters() do this, too.
 void clear_nonfinite_value(DataParallel& model);
 
-// Repeats the iterator's next step, as it was `steps_ago` steps earlier, operation by operation, until one
-// writes a NaN or an infinity, or a sample's loss is one; nothing if none is. Parameters, states and
-// optimizer keep their values. Needs keep_finite, which has kept the parameters of that step. Waits. Throws
-// rondo::Error.
+// Goes back `steps_ago` steps from the iterator's next step, and runs that step operation by operation.
+// Returns the first tensor or loss of a sample that has a NaN or an infinity, or nothing. Parameters, states
+// and the optimizer keep their values. Needs keep_finite, which has kept the parameters of that
+// step. Waits. Throws rondo::Error.
 std::optional<NonfiniteTensor> find_nonfinite_tensor(DataParallel& model, BatchIterator& batches,
                                                      int64_t steps_ago);
 

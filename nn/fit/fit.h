@@ -58,13 +58,13 @@ struct FitResult {
 
 // Trains with batches of the model's size; the last batch of an epoch has the remaining samples. When
 // resuming in the middle of an epoch, the report of this epoch covers only the remaining steps. The training
-// ends with a step whose loss is not finite; a model with keep_finite ends with a step whose loss or
-// gradients are not finite on any replica, and keeps the parameters from before it. If
-// `trace` is not null, the first steps are recorded into it. With several processes
-// (DataParallelOptions::processes), all must call fit() with the same values. Process 0 writes the
-// checkpoint. FitObserver::stop() may return true in any process; all end after that step. Throws
-// rondo::Error: bad_argument for images that do not fit the network (check_images()), and for a model with
-// keep_finite that a step before has stopped; out_of_resources.
+// ends with a step whose loss is not finite. With keep_finite it ends with a step whose loss or gradients are
+// not finite on any replica, and the model keeps the parameters from before that step. If `trace` is not
+// null, the first steps are recorded into it. With several processes (DataParallelOptions::processes), all
+// must call fit() with the same values. Process 0 writes the checkpoint. FitObserver::stop() may return true
+// in any process; all end after that step. Throws rondo::Error: bad_argument for images that do not fit the
+// network (check_images()), and for a model with keep_finite that an earlier step has stopped;
+// out_of_resources.
 FitResult fit(DataParallel& model, Optimizer& optimizer, const DataSet& data, const FitOptions& options,
               FitObserver& observer, Trace* trace = nullptr);
 FitResult fit(DataParallel& model, Optimizer& optimizer, const DataSet& data, const FitOptions& options);

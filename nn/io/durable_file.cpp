@@ -58,7 +58,7 @@ fs::path end_of_links(const std::string& path) {
 void check_folder(const std::string& path, const fs::path& folder) {
   const std::string why = why_no_folder(folder.string());
   if (why.empty()) return;
-  // Below a file nothing exists: the file is what is wrong.
+  // If a part of the path is a file, the error names that file.
   std::error_code unseen;
   for (fs::path above = folder; above.has_relative_path(); above = above.parent_path())
     if (fs::is_regular_file(above, unseen))

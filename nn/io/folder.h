@@ -1,4 +1,4 @@
-// Why a path is not a folder.
+// Describes why a path is not a folder.
 #pragma once
 
 #include <string>

@@ -84,9 +84,9 @@ std::vector<AnyModule> chain_of(const AnyModule& network);
 std::string math_suffix(Math math);
 
 // Builds the graph of a network for inputs of this shape. `math` is the arithmetic of the layers that do not
-// choose their own. `activations` is the type of all tensors between the network's input and output, which
-// are
-// float32: the first operation converts from it, the last one to it.
+// choose their own. `activations` is the type of all tensors between the network's input and output. The
+// input and the output are float32: an operation at the beginning converts from it, one at the end back
+// to it.
 Graph make_graph(const AnyModule& network, Shape input, Math math = Math::fp32,
                  DType activations = DType::float32);
 

@@ -33,11 +33,11 @@ class DataParallel {
 
   // One step on a batch in host memory: x holds samples of the input's shape, at most options().batch of
   // them. Minimises the mean over the batch of the softmax cross-entropy with labels[i] in [0, outputs), or
-  // of the squared error summed over a sample's outputs. Returns before the step is done: memory may be
-  // reused at once, but pinned memory (cudaMallocHost, cudaHostRegister) after the step (take_loss_stats()
-  // waits for it). It blocks until the step before the last has begun. If about 1000 calls of a stream have
-  // not run, it blocks until the device makes progress, and forever if another process never arrives
-  // (collectives.h, "Queues"). The optimizer must have been made for this model. Throws rondo::Error:
+  // of the squared error summed over a sample's outputs. Returns before the step is done. The caller may
+  // reuse the memory at once, but pinned memory (cudaMallocHost, cudaHostRegister) only after the step
+  // (take_loss_stats() waits for it). It blocks until the step before the last has begun. If about 1000 calls
+  // of a stream have not run, it blocks until the device makes progress, and forever if another process never
+  // arrives (collectives.h, "Queues"). The optimizer must have been made for this model. Throws rondo::Error:
   // bad_argument, with no effect, for sizes that do not fit and for labels out of range; after any other
   // failure the replicas may differ, and every later step is refused with the first reason.
   void train_step(std::span<const float> x, std::span<const int32_t> labels, Optimizer& optimizer);

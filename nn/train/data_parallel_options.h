@@ -14,7 +14,7 @@ namespace rondo::nn {
 // Where the samples of a training step go.
 enum class BatchPlacement {
   sharded,     // each replica computes a part of the batch
-  replicated,  // each replica computes the whole batch; nothing is exchanged
+  replicated,  // each replica computes the whole batch, so they exchange no gradients
 };
 
 struct DataParallelOptions {
@@ -22,12 +22,12 @@ struct DataParallelOptions {
   int64_t batch = 256;             // the largest batch, over all replicas of all processes
   uint64_t seed = 0;               // of the initial parameters and of random layers
   Math math = Math::fp32;          // of convolutions and linear layers that do not choose their own
-  // float32, or bfloat16: activations and their gradients are bfloat16, and so are the factors of products.
-  // Parameters, their gradients, the optimizer, statistics, sums and the loss are float32 in any case.
+  // The type of activations, of their gradients and of the factors of products: float32 or bfloat16.
+  // Parameters, their gradients, the optimizer, statistics, sums and the loss are always float32.
   DType activations = DType::float32;
-  // Of the gradients' all-reduce: float32, or bfloat16 with half the bytes. With bfloat16 each replica rounds
-  // its gradients, summed over its micro-batches, to nearest even; they are added over the replicas in
-  // float32, and the sum is rounded once more. Where nothing is exchanged, nothing is rounded.
+  // The type in which gradients are all-reduced: float32, or bfloat16 with half the bytes. With bfloat16 each
+  // replica rounds its gradients, summed over its micro-batches, to nearest even. They are added over the
+  // replicas in float32, and the sum is rounded once more. A single replica, and replicated ones, round none.
   DType reduce_dtype = DType::float32;
   // true: batch normalisation over the whole batch, with an all-reduce in each such layer. false: each
   // replica normalises over its own shard and keeps its own running statistics. Training then depends on the

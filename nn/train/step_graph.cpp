@@ -44,8 +44,8 @@ Status agreed(ProcessGroup& processes, Status own, const char* what) {
               recording.reason.begin());
   std::vector<Recording> all;
   const std::lock_guard lock(processes.call_mutex());
-  // A bad_argument: other processes still record, and are at a collective call. That call fails, too, so that
-  // they come here next.
+  // gather() returns bad_argument while another process still records and is at a collective call. That call
+  // fails, too, and the process comes here next.
   Status met;
   for (int round = 0; round < processes.size(); ++round) {
     met = gather(processes, recording, all, what);

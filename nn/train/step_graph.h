@@ -23,8 +23,8 @@ class StepGraph {
   //
   // `processes`: those that make the step together, or null. All of them construct their StepGraph at the
   // same time, and launch it for the first time at the same time. If one of them cannot replay it, none does.
-  // A process whose first launch fails enqueues this step call by call, and the others replay it: only the
-  // next launches are calls of `enqueue` everywhere.
+  // A process whose first launch fails enqueues this step call by call, while the others replay it. From the
+  // next launch on, all processes call `enqueue`.
   StepGraph(StreamGroup& group, std::function<void()> enqueue, ProcessGroup* processes = nullptr);
   ~StepGraph();
   StepGraph(StepGraph&& other) noexcept;

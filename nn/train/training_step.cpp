@@ -77,8 +77,8 @@ void TrainingStep::take(BatchIterator& batches, Optimizer& optimizer) {
   if (batch < 1 || batch > options_.batch)
     throw Error(bad_argument("DataParallel: the batch has ", counted(batch, "sample"), ", must have 1 to ",
                              options_.batch));
-  // The optimizer's steps write the rounded parameters. Others who change the parameters (initial values, a
-  // checkpoint, the caller) do not.
+  // The optimizer's steps write the rounded parameters. Other changes of the parameters (initial
+  // values, a checkpoint, the caller) do not.
   group_.on_each([](Replica& replica, size_t) {
     if (!replica.rounded_is_current()) replica.round_parameters();
   });
