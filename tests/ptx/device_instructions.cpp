@@ -177,6 +177,31 @@ TEST(PtxDeviceInstructions, LanesExchangeValues) {
   }
 }
 
+// Even and odd lanes have masks of their own, and pass the same instructions a different number of times.
+TEST(PtxDeviceInstructions, LanesWithDifferentMasksDoNotMix) {
+  Program program(kernel(kOwnElement + R"(
+    and.b32 %r2, %r1, 1; setp.ne.u32 %p1, %r2, 0; selp.b32 %r3, 0xAAAAAAAA, 0x55555555, %p1;
+    selp.b32 %r4, 5, 3, %p1; mov.u32 %r5, 0; mov.u32 %r15, 0;
+    AGAIN: add.u32 %r6, %r1, %r5;
+    redux.sync.max.u32 %r7, %r6, %r3;              // 30 or 31, and the pass
+    vote.sync.ballot.b32 %r8, 1, %r3; popc.b32 %r8, %r8;
+    shfl.sync.bfly.b32 %r9, %r1, 2, 0x1F, %r3; xor.b32 %r9, %r9, %r1;
+    match.all.sync.b32 %r10|%p2, %r2, %r3; selp.b32 %r10, 100, 0, %p2;
+    elect.sync _|%p3, %r3; selp.b32 %r11, 1000, 0, %p3;
+    add.u32 %r15, %r15, %r7; add.u32 %r15, %r15, %r8; add.u32 %r15, %r15, %r9; add.u32 %r15, %r15, %r10;
+    add.u32 %r15, %r15, %r11;
+    add.u32 %r5, %r5, 1; setp.lt.u32 %p4, %r5, %r4; @%p4 bra AGAIN;
+    st.global.u32 [%rd3], %r15;)"));
+  program.launch.shape.block[0] = 32;
+  std::vector<uint32_t> out(32);
+  const ptx::Fault fault = program.run(out);
+  ASSERT_EQ(fault.error, 0) << fault.text;
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const uint32_t odd = lane % 2, passes = odd ? 5 : 3, leader = lane < 2 ? 1000 : 0;
+    EXPECT_EQ(out[lane], passes * (30 + odd + 16 + 2 + 100 + leader) + passes * (passes - 1) / 2) << lane;
+  }
+}
+
 TEST(PtxDeviceInstructions, VectorsAndAtomics) {
   Program program(kernel(R"(
     ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd2];

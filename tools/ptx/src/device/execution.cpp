@@ -45,13 +45,6 @@ bool choose_from(Warp& warp, uint32_t from) {
   return true;
 }
 
-// The lanes that must execute the instruction together with those of `group`.
-uint32_t needed(const Warp& warp, const Instruction& instruction, uint32_t group) {
-  if (instruction.aligned) return warp.live;
-  const Operand mask{static_cast<int32_t>(instruction.immediate2), 4};
-  return warp.values<uint32_t>(mask)[std::countr_zero(group)] & warp.live;
-}
-
 uint32_t parked_at(const Warp& warp, int32_t place) {
   uint32_t lanes = 0;
   for (uint32_t m = warp.parked; m != 0; m &= m - 1)
@@ -59,17 +52,63 @@ uint32_t parked_at(const Warp& warp, int32_t place) {
   return lanes;
 }
 
+uint32_t guarded(const Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  if (instruction.guard < 0) return lanes;
+  const uint32_t value = warp.predicate(instruction.guard);
+  return lanes & (instruction.guard_negated ? ~value : value);
+}
+
+const uint32_t* masks_of(const Warp& warp, const Instruction& instruction) {
+  return warp.values<uint32_t>({static_cast<int32_t>(instruction.immediate2), 4});
+}
+
+// The lanes with the mask of the first of them.
+uint32_t with_first_mask(const uint32_t* masks, uint32_t lanes) {
+  const uint32_t mask = masks[std::countr_zero(lanes)];
+  uint32_t same = 0;
+  for (uint32_t m = lanes; m != 0; m &= m - 1)
+    if (masks[std::countr_zero(m)] == mask) same |= m & -m;
+  return same;
+}
+
+// Of the lanes that are at an instruction which converges, those that need not wait for others. Lanes with
+// different masks do not wait for each other.
+uint32_t ready_lanes(const Warp& warp, const Instruction& instruction, uint32_t group) {
+  if (instruction.aligned) return (warp.live & ~group) == 0 ? group : 0;
+  const uint32_t executing = guarded(warp, instruction, group);
+  const uint32_t* const masks = masks_of(warp, instruction);
+  uint32_t ready = group & ~executing;
+  for (uint32_t left = executing; left != 0;) {
+    const uint32_t mask = masks[std::countr_zero(left)];
+    const uint32_t same = (left & ~mask) == 0 ? left : with_first_mask(masks, left);
+    if ((mask & warp.live & ~group) == 0) ready |= same;
+    left &= ~same;
+  }
+  return ready;
+}
+
 // Lanes at an instruction that converges: false, they park until the others arrive.
 bool converged(Warp& warp, const Instruction& instruction) {
   const uint32_t group = warp.active | parked_at(warp, warp.pc);
-  if (needed(warp, instruction, group) & ~group) {
-    save_places(warp);
-    warp.parked |= warp.active;
-    return false;
-  }
-  warp.active = group;
-  warp.parked &= ~group;
+  const uint32_t ready = ready_lanes(warp, instruction, group);
+  if (ready != group) save_places(warp);
+  warp.parked = (warp.parked | group) & ~ready;
+  if (ready == 0) return false;
+  warp.active = ready;
   return true;
+}
+
+// Executes the instruction for the lanes of each mask.
+void run_converged(Warp& warp, const Instruction& instruction, uint32_t lanes) {
+  while (lanes != 0) {
+    uint32_t group = lanes;
+    if (!instruction.aligned) {
+      const uint32_t* const masks = masks_of(warp, instruction);
+      if (lanes & ~masks[std::countr_zero(lanes)]) group = with_first_mask(masks, lanes);
+    }
+    instruction.run(warp, instruction, group);
+    lanes &= ~group;
+  }
 }
 
 // Chooses lanes to run. False: none can.
@@ -80,9 +119,10 @@ bool choose(Warp& warp, const Code& code) {
     const int32_t place = warp.lane_pc[std::countr_zero(left)];
     const uint32_t group = parked_at(warp, place);
     left &= ~group;
-    if (needed(warp, code.instructions[static_cast<size_t>(place)], group) & ~group) continue;
-    warp.parked &= ~group;
-    warp.active = group;
+    const uint32_t ready = ready_lanes(warp, code.instructions[static_cast<size_t>(place)], group);
+    if (ready == 0) continue;
+    warp.parked &= ~ready;
+    warp.active = ready;
     warp.pc = place;
     warp.merge_at = kNowhere;
     return true;
@@ -93,12 +133,6 @@ bool choose(Warp& warp, const Code& code) {
          hex(warp.live & ~warp.parked), ", which do not come to it");
   }
   return false;
-}
-
-uint32_t guarded(const Warp& warp, const Instruction& instruction, uint32_t lanes) {
-  if (instruction.guard < 0) return lanes;
-  const uint32_t value = warp.predicate(instruction.guard);
-  return lanes & (instruction.guard_negated ? ~value : value);
 }
 
 void check_whole(const Warp& warp, const Instruction& instruction, uint32_t lanes) {
@@ -197,7 +231,7 @@ Pause execute(Warp& warp, const Code& code, int64_t slice, int64_t* executed) {
         lanes = guarded(warp, instruction, warp.active);
         check_whole(warp, instruction, lanes);
         ++warp.pc;
-        if (lanes != 0) instruction.run(warp, instruction, lanes);
+        run_converged(warp, instruction, lanes);
         break;
       case Flow::barrier:
         if (instruction.aligned) {
