@@ -476,6 +476,14 @@ TEST(BulkCopy, MisuseIsAFault) {
                cudaErrorIllegalAddress);
   expect_fault(run({1, 1, 2048}, [] { ptx::bulk_load(box<char>(), from, 16, barrier()); }),
                {"is not initialized"});
+  // The bytes have arrived, or will, before any arrival of their phase.
+  expect_fault(run({1, 1, 2048},
+                   [] {
+                     init(1);
+                     ptx::bulk_load(box<char>(), from, 16, barrier());
+                     ptx::mbarrier_invalidate(barrier());
+                   }),
+               {"mbarrier.inval at ", "is in the middle of a phase"});
 
   const CUtensorMap map =
       made({.data = from, .rank = 2, .size = {32, 32}, .stride = {0, 128}, .box = {4, 2}});

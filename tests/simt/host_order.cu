@@ -330,6 +330,13 @@ TEST_F(HostOrder, ElapsedTimeIsTheTimeOfTheWorkBetween) {
   CUDA_OK(cudaEventRecord(untimed, stream));
   CUDA_OK(cudaStreamSynchronize(stream));
   CUDA_ERROR(cudaEventElapsedTime(&milliseconds, start, untimed), cudaErrorInvalidResourceHandle);
+  CUDA_OK(cudaSetDevice(1));
+  const cudaEvent_t of_other_device = make_event(cudaEventDefault);
+  CUDA_OK(cudaEventRecord(of_other_device, nullptr));
+  CUDA_OK(cudaEventSynchronize(of_other_device));
+  CUDA_ERROR(cudaEventElapsedTime(&milliseconds, start, of_other_device), cudaErrorInvalidResourceHandle);
+  CUDA_OK(cudaEventDestroy(of_other_device));
+  CUDA_OK(cudaSetDevice(0));
   CUDA_OK(cudaEventDestroy(start));
   CUDA_OK(cudaEventDestroy(end));
   CUDA_OK(cudaEventDestroy(untimed));
