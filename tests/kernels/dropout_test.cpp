@@ -48,6 +48,15 @@ TEST(Dropout, IsTheDocumentedFunction) {
       }
 }
 
+// Element 42 733 920 has the smallest random word of all, 0 after the shift, which is not below 0.
+TEST(Dropout, KeepsEverythingWithProbability0) {
+  constexpr int64_t kFirst = 42'733'920;
+  ASSERT_EQ(philox_block(7, (uint64_t{3} << 32) + 5, kFirst / 4).v[0] >> 8, 0u);
+  const std::vector<float> x = normal_values(4, 1);
+  EXPECT_TRUE(all_equal_bits(Layer{.seed = 7, .step = 5, .probability = 0}(x, kFirst), x));
+  EXPECT_EQ((Layer{.seed = 7, .step = 5, .probability = 0x1p-24f}(x, kFirst)[0]), 0.0f);
+}
+
 TEST(Dropout, DropsTheGivenShareAndKeepsTheMean) {
   constexpr int64_t kSize = 100'000;
   const std::vector<float> y = Layer()(std::vector<float>(kSize, 1));

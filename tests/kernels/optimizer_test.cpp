@@ -146,6 +146,8 @@ TEST(Sgd, BadArguments) {
   EXPECT_TRUE(refused(update(b.view(), c.view(), rate.data(), {1, 1.0f}), "momentum is 1, must be"));
   EXPECT_TRUE(refused(update(b.view(), c.view(), rate.data(), {1, NAN}), "momentum is nan"));
   EXPECT_TRUE(refused(update(b.view(), c.view(), rate.data(), {1, 0.9f, -1}), "weight_decay is -1"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), rate.data(), {1, 0.9f, INFINITY}), "weight_decay is inf"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), rate.data(), {1, 0.9f, NAN}), "weight_decay is nan"));
   EXPECT_TRUE(refused(update(b.view(), c.view(), rate.data(), {INFINITY}), "scale is inf"));
 }
 
