@@ -114,6 +114,8 @@ TEST(MemoryEstimate, NamesItsParts) {
 TEST(MemoryEstimate, SaysWhatDoesNotFit) {
   const int64_t free = free_bytes(0);
   EXPECT_TRUE(test::ok(check_fits({{{"parameters", 1000}, {"workspace", 24}}}, 0)));
+  EXPECT_TRUE(test::ok(check_fits({{{"parameters", free}}}, 0)));
+  EXPECT_EQ(check_fits({{{"parameters", free}, {"workspace", 1}}}, 0).code(), StatusCode::out_of_resources);
   const Status status = check_fits({{{"parameters", free}, {"workspace", 0}, {"gradients", 3 << 20}}}, 0);
   EXPECT_EQ(status.code(), StatusCode::out_of_resources);
   for (const char* part : {"training needs ", " free: parameters ", ", gradients 3.0 MiB"})

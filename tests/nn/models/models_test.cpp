@@ -1,8 +1,8 @@
 // The models have the documented sizes, and a summary adds up.
 #include <gtest/gtest.h>
 
-#include <rondo/nn/models/models.h>
 #include <rondo/nn/diagnostics/summary.h>
+#include <rondo/nn/models/models.h>
 
 namespace rondo::nn {
 namespace {
@@ -40,6 +40,14 @@ TEST(Models, ResNetHalvesItsSidesFourTimesTheChannels) {
                                        {4, 4, 512},
                                        {4, 4, 512}}));
   EXPECT_EQ(graph.output().shape, (Shape{1, 1, 10}));
+}
+
+TEST(Models, ASummaryHasTheActivationsOfTheCheckpoints) {
+  const NamedModel named = model("mlp");
+  const Graph graph = make_graph(named.network, named.input);
+  const Summary all = summarise(graph, 64), some = summarise(graph, 64, 10);
+  EXPECT_LT(some.training_bytes, all.training_bytes / 2);
+  EXPECT_EQ(all.training.total() - some.training.total(), all.training_bytes - some.training_bytes);
 }
 
 TEST(Models, UnknownNamesAreRefused) {

@@ -1,10 +1,11 @@
 // The forecast of a kernel from counts: each resource by hand.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <rondo/tools/rondo/profile/compiled_kernels.h>
 #include <rondo/tools/rondo/profile/forecast.h>
 #include <rondo/tools/rondo/profile/source_place.h>
+
+#include <cmath>
 
 namespace rondo::program {
 namespace {
@@ -143,6 +144,16 @@ TEST(Forecast, DistinctBytesWithoutOverlapGrowWithTheBlocks) {
   profile.block_bytes = 2 * 320;
   profile.launch_bytes_read = 2 * 320;
   EXPECT_DOUBLE_EQ(totals_of(profile).launch_bytes, 8 * 320);
+}
+
+TEST(Forecast, DistinctBytesAreThoseOfAllLaunches) {
+  simt::KernelProfile profile = launched(3 * 8);  // blocks of all observed launches
+  profile.launches = 6;
+  profile.observed_launches = 3;
+  profile.observed_blocks = 3 * 2;
+  profile.block_bytes = 3 * 2 * 320;
+  profile.launch_bytes_read = 3 * 2 * 320;
+  EXPECT_DOUBLE_EQ(totals_of(profile).launch_bytes, 6 * 8 * 320);
 }
 
 // Observed blocks that touch the same bytes: so do all blocks.
