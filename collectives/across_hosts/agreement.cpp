@@ -10,7 +10,7 @@ namespace rondo {
 
 namespace {
 
-std::string described(const Call& call) {
+std::string call_text(const Call& call) {
   const std::string vectors = call.vectors == 1 ? "" : concat(call.vectors, " vectors, together ");
   return concat(call.operation, " of ", vectors, counted(call.size, "element"), " of ", name_of(call.dtype),
                 ", ", name_of(call.reduction), ", on communicator ", call.communicator);
@@ -37,8 +37,8 @@ Status agree(ProcessGroup& group, const char* operation, Call call, const Status
                           " refused its call, so that nothing was done");
   for (int process = 1; process < group.size(); ++process)
     if (!same(all[process], all[0]))
-      return bad_argument(operation, ": ", group.name(process), " calls ", described(all[process]), " and ",
-                          group.name(0), " calls ", described(all[0]), ", must be the same in all processes");
+      return bad_argument(operation, ": ", group.name(process), " calls ", call_text(all[process]), " and ",
+                          group.name(0), " calls ", call_text(all[0]), ", must be the same in all processes");
   return {};
 }
 

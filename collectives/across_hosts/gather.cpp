@@ -30,7 +30,7 @@ Status exchange_with_all(ProcessGroup& group, const void* mine, int64_t bytes, v
   return group.exchange(sends, receives, kTag, what);
 }
 
-std::string described(const Header& header) {
+std::string header_text(const Header& header) {
   return concat("'", header.kind, "' (", counted(header.bytes, "byte"), ")");
 }
 
@@ -48,8 +48,8 @@ Status gather_bytes(ProcessGroup& group, const void* mine, int64_t bytes, void* 
   for (int process = 1; process < group.size(); ++process) {
     const Header& theirs = headers[process];
     if (std::strcmp(theirs.kind, headers[0].kind) != 0 || theirs.bytes != headers[0].bytes)
-      return bad_argument(group.name(process), " is at ", described(theirs), " and ", group.name(0), " at ",
-                          described(headers[0]), ", must be at the same");
+      return bad_argument(group.name(process), " is at ", header_text(theirs), " and ", group.name(0), " at ",
+                          header_text(headers[0]), ", must be at the same");
   }
   if (!fits) {
     std::memcpy(static_cast<char*>(all) + group.index() * bytes, mine, bytes);

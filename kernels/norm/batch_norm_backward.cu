@@ -153,9 +153,9 @@ Saved<T> pointers(MatrixView<const T> dy, const BatchNormSavedOf<T>& saved) {
 }
 
 template <class T>
-Status launch_sums(VectorView<double> sums, VectorView<float> gamma_gradient, VectorView<float> beta_gradient,
-                   MatrixView<const T> dy, const BatchNormSavedOf<T>& saved, Workspace workspace,
-                   cudaStream_t stream) {
+Status launch_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
+                            VectorView<float> beta_gradient, MatrixView<const T> dy,
+                            const BatchNormSavedOf<T>& saved, Workspace workspace, cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_backward_sums";
   BatchNormCheck check(kName, dy.rows, dy.cols, "dy");
   check_saved(check, dy, saved);
@@ -199,7 +199,7 @@ Status launch_backward(MatrixView<T> dx, MatrixView<T> residual_gradient, Matrix
   Status batch_norm_backward_sums(                                                                          \
       VectorView<double> sums, VectorView<float> gamma_gradient, VectorView<float> beta_gradient,           \
       MatrixView<const T> dy, const BatchNormSavedOf<T>& saved, Workspace workspace, cudaStream_t stream) { \
-    return launch_sums(sums, gamma_gradient, beta_gradient, dy, saved, workspace, stream);                  \
+    return launch_backward_sums(sums, gamma_gradient, beta_gradient, dy, saved, workspace, stream);         \
   }                                                                                                         \
   Status batch_norm_backward(MatrixView<T> dx, MatrixView<T> residual_gradient, MatrixView<const T> dy,     \
                              const BatchNormSavedOf<T>& saved, VectorView<const float> gamma,               \

@@ -155,7 +155,7 @@ void write(const std::string& path, DataParallel& model, const std::vector<Devic
 }
 
 // Reads a file and checks that it is Rondo's, undamaged and of a supported version.
-Safetensors read(const std::string& path) {
+Safetensors read_checked(const std::string& path) {
   Safetensors file = read_safetensors(path);
   const auto version = file.metadata.find("format_version");
   if (version == file.metadata.end())
@@ -226,7 +226,7 @@ TrainingState load_checkpoint(const std::string& path, DataParallel& model, Opti
                               const std::function<void(const TrainingState&)>& accept) {
   return about(path, [&] {
     check_belongs(optimizer, model);
-    const Safetensors file = read(path);
+    const Safetensors file = read_checked(path);
     expect(file.metadata, "format", kCheckpoint, "that of a checkpoint");
     model.world().check_same("the checkpoint's checksum", entry(file.metadata, kChecksum));
     const TrainingState state = state_in(file.metadata);
@@ -259,7 +259,7 @@ void save_parameters(const std::string& path, DataParallel& model) {
 
 void load_parameters(const std::string& path, DataParallel& model) {
   about(path, [&] {
-    const Safetensors file = read(path);
+    const Safetensors file = read_checked(path);
     model.world().check_same("the file's checksum", checksum_text(file.tensors, file.metadata));
     const std::string& format = entry(file.metadata, "format");
     if (format != kParameters && format != kCheckpoint && format != kForeignParameters)

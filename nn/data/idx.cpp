@@ -3,6 +3,7 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/nn/data/idx.h>
+#include <rondo/nn/io/big_endian.h>
 #include <rondo/nn/io/sha256.h>
 
 #include <cstdio>
@@ -18,10 +19,6 @@ template <class... Parts>
   throw Error(bad_argument(path, ": ", parts...));
 }
 
-uint32_t big_endian_word(const uint8_t* p) {
-  return uint32_t{p[0]} << 24 | uint32_t{p[1]} << 16 | uint32_t{p[2]} << 8 | uint32_t{p[3]};
-}
-
 std::string hex(uint32_t value) {
   char text[16];
   std::snprintf(text, sizeof text, "0x%08x", value);
@@ -29,7 +26,7 @@ std::string hex(uint32_t value) {
 }
 
 // The largest header: the values of an IDX file begin after it.
-constexpr int64_t kMostHeaderBytes = kMagicBytes + 255 * kSizeBytes;
+constexpr int64_t kMostIdxHeaderBytes = kMagicBytes + 255 * kSizeBytes;
 
 // The most common failed download is a server's error page under the name of the data file.
 bool looks_like_markup(const std::vector<uint8_t>& content) {
@@ -59,7 +56,7 @@ std::string product_text(const std::vector<int64_t>& shape) {
 }  // namespace
 
 IdxFile::IdxFile(const std::string& path) : path_(path), file_(path) {
-  file_.read(&content_, kMostHeaderBytes);
+  file_.read(&content_, kMostIdxHeaderBytes);
   check_magic(content_, path_);
 
   const int64_t rank = content_[3], header_bytes = kMagicBytes + rank * kSizeBytes;

@@ -1,3 +1,4 @@
+#include <rondo/nn/io/big_endian.h>
 #include <rondo/nn/io/sha256.h>
 
 #include <algorithm>
@@ -8,7 +9,7 @@ namespace rondo {
 namespace {
 
 constexpr size_t kBlockBytes = 64;
-constexpr size_t kLengthBytes = 8;  // the message's length in bits, at the end of the last block
+constexpr size_t kBitCountBytes = 8;  // the message's length in bits, at the end of the last block
 
 // The fractional parts of the cube roots of the first 64 primes (FIPS 180-4, section 4.2.2).
 constexpr std::array<uint32_t, 64> kRound = {
@@ -20,10 +21,6 @@ constexpr std::array<uint32_t, 64> kRound = {
     0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
-
-uint32_t big_endian_word(const uint8_t* p) {
-  return uint32_t{p[0]} << 24 | uint32_t{p[1]} << 16 | uint32_t{p[2]} << 8 | uint32_t{p[3]};
-}
 
 class Sha256 {
  public:
@@ -74,8 +71,8 @@ std::string sha256(std::span<const uint8_t> bytes) {
   std::array<uint8_t, 2 * kBlockBytes> tail{};
   std::copy(bytes.begin(), bytes.end(), tail.begin());
   tail[bytes.size()] = 0x80;
-  const size_t end = bytes.size() + 1 + kLengthBytes <= kBlockBytes ? kBlockBytes : 2 * kBlockBytes;
-  for (size_t i = 0; i < kLengthBytes; ++i) tail[end - 1 - i] = static_cast<uint8_t>(bits >> 8 * i);
+  const size_t end = bytes.size() + 1 + kBitCountBytes <= kBlockBytes ? kBlockBytes : 2 * kBlockBytes;
+  for (size_t i = 0; i < kBitCountBytes; ++i) tail[end - 1 - i] = static_cast<uint8_t>(bits >> 8 * i);
   for (size_t begin = 0; begin < end; begin += kBlockBytes) hash.absorb_block(tail.data() + begin);
   return hash.hex();
 }

@@ -50,7 +50,7 @@ std::vector<Event> events(int device, int64_t count) {
 }
 
 // Parameters of consecutive nodes are contiguous in the whole arena, in the order of their creation.
-ParameterPart part_of(const Graph& whole, const StagePart& part, const Graph& graph) {
+ParameterPart parameters_of_stage(const Graph& whole, const StagePart& part, const Graph& graph) {
   for (int i = part.first_node; i < part.first_node + part.nodes; ++i)
     for (int p : whole.nodes()[static_cast<size_t>(i)].parameters)
       return {.whole = whole.parameters()[static_cast<size_t>(p)].offset,
@@ -78,7 +78,7 @@ PipelineParallel::PipelineParallel(const AnyModule& network, Shape input, const 
       throw Error(bad_argument(kPipelineParallel, ": stage ", s, " alone has ",
                                counted(stage.graph.nodes().size(), "operation"), ", must have ", part.nodes,
                                " as in the whole network"));
-    stage.part = part_of(whole_, part, stage.graph);
+    stage.part = parameters_of_stage(whole_, part, stage.graph);
     stage.worker = std::make_unique<Worker>(
         stage.graph, WorkerOptions{.device = device,
                                    .samples = samples,
@@ -160,7 +160,7 @@ void PipelineParallel::train_step(const Batch& batch) {
     for (Stage& stage : stages_) stage.worker->at(micro).set_batch(shard.size, shard.first);
     Worker& first = *stages_[0].worker;
     first.uploads().enqueue(
-        {upload_of(first.at(micro).input().as(), nn::part_of(batch, size, shard.first, shard.size).x)});
+        {upload_of(first.at(micro).input().as(), part_of(batch, size, shard.first, shard.size).x)});
   }
   stages_.back().worker->uploads().enqueue({upload_of_targets(*head_, batch)});
   for (int64_t micro = 0; micro < micros; ++micro)

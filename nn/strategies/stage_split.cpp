@@ -20,7 +20,7 @@ double cost_of(const Graph& graph, const Graph::Node& node, int64_t batch) {
   return passes * node.op->flops() * static_cast<double>(batch) + update;
 }
 
-void append(StagePart& to, const StagePart& from) {
+void merge(StagePart& to, const StagePart& from) {
   to.modules.insert(to.modules.end(), from.modules.begin(), from.modules.end());
   to.nodes += from.nodes;
   to.cost += from.cost;
@@ -43,7 +43,7 @@ std::vector<StagePart> stage_parts(const AnyModule& network, Shape input, int64_
     if (parts.empty() || (part.nodes > 0 && parts.back().nodes > 0))
       parts.push_back(std::move(part));
     else
-      append(parts.back(), part);
+      merge(parts.back(), part);
   }
   return parts;
 }
@@ -98,7 +98,7 @@ std::vector<StagePart> stages_of(const AnyModule& network, Shape input, int64_t 
     if (whole.size() < stages && begins[whole.size()] == i)
       whole.push_back(parts[i]);
     else
-      append(whole.back(), parts[i]);
+      merge(whole.back(), parts[i]);
   return whole;
 }
 

@@ -55,7 +55,7 @@ const StrategyOptions& checked(const StrategyOptions& options) {
 
 // Along one axis, a rank's parameter has fewer outputs than the whole parameter: columns of a Linear's matrix
 // or filters of a convolution. If no axis differs, the rank has the whole parameter.
-ParameterPart part_of(const Parameter& whole, const Parameter& mine, Shard outputs) {
+ParameterPart outputs_of_rank(const Parameter& whole, const Parameter& mine, Shard outputs) {
   ParameterPart part{.mine = mine.offset, .whole = whole.offset, .size = mine.size};
   size_t axis = 0;
   while (axis < whole.shape.size() && whole.shape[axis] == mine.shape[axis]) ++axis;
@@ -115,7 +115,7 @@ class TensorParallel::Builder {
     x_ = module->with_outputs(share.size).build(made_.graph, x_);
     for (size_t i = first; i < made_.graph.parameters().size(); ++i)
       made_.parts.push_back(
-          part_of(whole_.parameters()[first_whole + i - first], made_.graph.parameters()[i], share));
+          outputs_of_rank(whole_.parameters()[first_whole + i - first], made_.graph.parameters()[i], share));
   }
 
   void channelwise(const AnyModule& module) {

@@ -58,7 +58,7 @@ std::string list(const std::string& prefix, int count) {
 }
 
 // The sums begin at 3. With `in_registers` a thread reads its four registers of A from the pool.
-std::string program_of(const Product& product, bool in_registers) {
+std::string product_program(const Product& product, bool in_registers) {
   const bool halves = product.d == "f16", integers = product.d == "s32";
   const int registers = halves ? 4 : 8;
   std::string body = R"(
@@ -96,10 +96,10 @@ std::string program_of(const Product& product, bool in_registers) {
   return kernel(body, kPool);
 }
 
-void check(const Product& product, bool in_registers) {
+void check_warpgroup_product(const Product& product, bool in_registers) {
   SCOPED_TRACE(product.d + " of " + product.a + " and " + product.b +
                (in_registers ? ", A in registers" : ""));
-  Program program(program_of(product, in_registers));
+  Program program(product_program(product, in_registers));
   program.launch.shape.block[0] = 128;
   program.launch.shape.dynamic_shared = 4096;
   std::vector<uint32_t> in = operands_of(product), out(128 * 8);
@@ -128,7 +128,7 @@ TEST(PtxDeviceProducts, OfAllTypes) {
       {"s32", "u8", "s8", 32},
   };
   for (const Product& product : products)
-    for (const bool in_registers : {false, true}) check(product, in_registers);
+    for (const bool in_registers : {false, true}) check_warpgroup_product(product, in_registers);
 }
 
 TEST(PtxDeviceProducts, TypesThatDoNotGoTogetherAreNotSupported) {

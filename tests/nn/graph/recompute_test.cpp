@@ -21,7 +21,8 @@ struct StepTrace {
   std::vector<std::vector<float>> gradients, states;
 };
 
-StepTrace train(const AnyModule& network, Shape input, int ranks, int64_t batch, int64_t checkpoint_layers) {
+StepTrace trace_of_steps(const AnyModule& network, Shape input, int ranks, int64_t batch,
+                         int64_t checkpoint_layers) {
   ModelFixture fixture(network, input, spread(ranks), batch, [&](const Graph& graph, int64_t samples) {
     return plan_training(graph, samples, {.checkpoint_layers = checkpoint_layers});
   });
@@ -41,10 +42,10 @@ StepTrace train(const AnyModule& network, Shape input, int ranks, int64_t batch,
 void expect_the_same_bits(const AnyModule& network, Shape input, int64_t batch,
                           const std::vector<int>& lengths) {
   for (int ranks : {1, 3}) {
-    const StepTrace want = train(network, input, ranks, batch, 0);
+    const StepTrace want = trace_of_steps(network, input, ranks, batch, 0);
     for (int64_t checkpoint_layers : lengths) {
       SCOPED_TRACE(concat(ranks, " replicas, checkpoint_layers ", checkpoint_layers));
-      const StepTrace got = train(network, input, ranks, batch, checkpoint_layers);
+      const StepTrace got = trace_of_steps(network, input, ranks, batch, checkpoint_layers);
       EXPECT_TRUE(all_equal_bits(got.outputs, want.outputs));
       for (size_t r = 0; r < want.gradients.size(); ++r) {
         EXPECT_TRUE(all_equal_bits(got.gradients[r], want.gradients[r]));

@@ -37,7 +37,7 @@ using test::some_labels;
 using test::spread;
 
 // Several steps, including uneven batches and one with fewer samples than devices.
-std::vector<float> train(DataParallel& model, Optimizer& optimizer) {
+std::vector<float> parameters_after_steps(DataParallel& model, Optimizer& optimizer) {
   test::take_steps(model, optimizer, {12, 12, 7, 2, 12});
   return parameters_of(model);
 }
@@ -49,7 +49,8 @@ TEST(DataParallel, AnyNumberOfDevicesTakesTheSameSteps) {
       SCOPED_TRACE(concat(ranks, " devices", adam ? ", Adam" : ", SGD"));
       DataParallel model(small_network(), kSmallInput, small_options(ranks));
       const std::unique_ptr<Optimizer> optimizer = test::make_optimizer(model, adam);
-      const std::vector<float> before = parameters_of(model), after = train(model, *optimizer);
+      const std::vector<float> before = parameters_of(model),
+                               after = parameters_after_steps(model, *optimizer);
       EXPECT_GT(distance(after, before), 1e-3) << "nothing was learned";
       EXPECT_EQ(differing_values(model), 0) << "the replicas differ";
       if (ranks == 1) one = after;
@@ -67,7 +68,7 @@ TEST(DataParallel, RecordsOnlyLoadedKernels) {
     if (narrow) options.micro_batches = 2;
     DataParallel model(small_network(), kSmallInput, options);
     Adam adam(model);
-    train(model, adam);
+    parameters_after_steps(model, adam);
     EXPECT_TRUE(model.graph_refusal().ok()) << model.graph_refusal().message();
   }
 }
@@ -81,7 +82,7 @@ TEST(DataParallel, TellsWhyStepsAreNotGraphs) {
     simt::set_staged_graph_copies(copies);
     DataParallel model(small_network(), kSmallInput, small_options(2));
     Sgd sgd(model, {.learning_rate = 0.05f});
-    const std::vector<float> after = train(model, sgd);
+    const std::vector<float> after = parameters_after_steps(model, sgd);
     const Status& refusal = model.graph_refusal();
     if (copies == simt::StagedGraphCopies::work) {
       EXPECT_TRUE(refusal.ok()) << refusal.message();
@@ -109,7 +110,7 @@ TEST(DataParallel, BucketsAndOrderChangeNothing) {
       DataParallel model(small_network(), kSmallInput, options);
       Sgd sgd(model, {.learning_rate = 0.05f});
       const test::RandomOrder order(seed);
-      const std::vector<float> after = train(model, sgd);
+      const std::vector<float> after = parameters_after_steps(model, sgd);
       if (first.empty()) first = after;
       EXPECT_TRUE(all_equal_bits(after, first)) << bucket_bytes << " bytes, seed " << seed;
     }

@@ -1,8 +1,8 @@
 // Training with every all-reduce algorithm, and device-count-invariant training on any number of devices.
 #include <gtest/gtest.h>
 
-#include <rondo/nn/models/models.h>
 #include <rondo/nn/fit/fit.h>
+#include <rondo/nn/models/models.h>
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/support/compare.h>
@@ -25,7 +25,7 @@ struct Outcome {
   FitResult result;
 };
 
-Outcome train(const AnyModule& network, const DataParallelOptions& options) {
+Outcome outcome_of(const AnyModule& network, const DataParallelOptions& options) {
   DataParallel model(network, {28, 28, 1}, options);
   Sgd sgd(model, {.momentum = 0.9f});
   const FitOptions fit_options = {.epochs = 3, .learning_rate = LearningRate::constant(0.2), .verify = true};
@@ -41,16 +41,18 @@ INSTANTIATE_TEST_SUITE_P(All, Algorithms,
 
 TEST_P(Algorithms, ReplicasStayEqual) {
   for (int count : {2, 4, 8}) {
-    const Outcome trained = train(lenet(), {.devices = spread(count), .batch = 50, .algorithm = GetParam()});
+    const Outcome trained =
+        outcome_of(lenet(), {.devices = spread(count), .batch = 50, .algorithm = GetParam()});
     EXPECT_EQ(trained.result.verified_steps, 9);
     EXPECT_EQ(trained.result.differing_values, 0) << count << " devices";
   }
 }
 
 TEST(Groups, TrainAsTheyAreAdded) {
-  const Outcome trained = train(norm_and_dropout(), {.devices = spread(4), .batch = 50, .group_size = 2});
+  const Outcome trained =
+      outcome_of(norm_and_dropout(), {.devices = spread(4), .batch = 50, .group_size = 2});
   EXPECT_EQ(trained.result.differing_values, 0);
-  EXPECT_THROW(train(norm_and_dropout(), {.devices = spread(4), .batch = 50, .group_size = 3}), Error);
+  EXPECT_THROW(outcome_of(norm_and_dropout(), {.devices = spread(4), .batch = 50, .group_size = 3}), Error);
   EXPECT_THROW(DataParallel(norm_and_dropout(), {28, 28, 1},
                             {.devices = spread(4), .order = SumOrder::balanced_tree, .group_size = 2}),
                Error);
@@ -67,7 +69,7 @@ TEST(DeviceCountInvariance, ParametersDoNotDependOnTheNumberOfDevices) {
       const DataParallelOptions options =
           with_device_count_invariance({.devices = spread(count), .batch = 50});
       EXPECT_EQ(options.devices.size(), static_cast<size_t>(kSampleBlocks));
-      const Outcome trained = train(net, options);
+      const Outcome trained = outcome_of(net, options);
       EXPECT_EQ(trained.result.differing_values, 0);
       if (count == 1) of_one = trained.parameters;
       EXPECT_TRUE(all_equal_bits(trained.parameters, of_one)) << count << " devices";
@@ -78,7 +80,8 @@ TEST(DeviceCountInvariance, ParametersDoNotDependOnTheNumberOfDevices) {
 // A control: shows that the test above can fail.
 TEST(DeviceCountInvariance, WithoutItTheNumberOfDevicesShows) {
   const auto parameters = [](int count) {
-    return train(lenet(), {.devices = spread(count), .batch = 50, .algorithm = Algorithm::direct}).parameters;
+    return outcome_of(lenet(), {.devices = spread(count), .batch = 50, .algorithm = Algorithm::direct})
+        .parameters;
   };
   EXPECT_FALSE(all_equal_bits(parameters(8), parameters(1)));
 }

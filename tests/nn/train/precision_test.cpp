@@ -44,7 +44,7 @@ AnyModule conv_and_linear() {
 }
 constexpr Shape kConvInput = {7, 7, 8};
 
-std::vector<float> train(DataParallel& model) {
+std::vector<float> after_training(DataParallel& model) {
   Sgd sgd(model, {.learning_rate = 0.1f});
   for (const int64_t batch : {12, 12, 7, 2}) {
     const std::vector<float> x = normal_values(batch * kConvInput.size(), static_cast<uint64_t>(batch));
@@ -59,7 +59,7 @@ TEST(Precision, AllReplicasTakeTheSameSteps) {
     DataParallelOptions options = test::small_options(devices);
     options.math = math;
     DataParallel model(conv_and_linear(), kConvInput, options);
-    const std::vector<float> after = train(model);
+    const std::vector<float> after = after_training(model);
     EXPECT_EQ(differing_values(model), 0) << name_of(math) << ", " << devices << " devices";
     return after;
   };
@@ -84,7 +84,7 @@ constexpr Arithmetic kTensorCores[] = {{"tf32", Math::tf32, DType::float32},
                                        {"bf16", Math::fp32, DType::bfloat16}};
 
 // Some steps with whole and partial batches.
-std::vector<float> train(DataParallel& model, Shape input, int64_t classes) {
+std::vector<float> after_training(DataParallel& model, Shape input, int64_t classes) {
   Sgd sgd(model, {.learning_rate = 0.02f, .momentum = 0.9f});
   for (const int64_t batch : {16, 16, 11, 2}) {
     const std::vector<float> x = normal_values(batch * input.size(), static_cast<uint64_t>(batch));
@@ -109,14 +109,14 @@ TEST(Precision, DeviceCountInvarianceHolds) {
     const auto trained = [&](int devices) {
       DataParallel model(test::small_network(), test::kSmallInput,
                          with_device_count_invariance(options_with(arithmetic, devices)));
-      return train(model, test::kSmallInput, 4);
+      return after_training(model, test::kSmallInput, 4);
     };
     const std::vector<float> one = trained(1);
     for (const int devices : {2, 3, 4, 8})
       EXPECT_TRUE(test::all_equal_bits(trained(devices), one)) << arithmetic.name << ", " << devices;
     DataParallel fp32(test::small_network(), test::kSmallInput,
                       with_device_count_invariance(options_with({"fp32", Math::fp32, DType::float32}, 1)));
-    EXPECT_GT(test::distance(train(fp32, test::kSmallInput, 4), one), 1e-5) << arithmetic.name;
+    EXPECT_GT(test::distance(after_training(fp32, test::kSmallInput, 4), one), 1e-5) << arithmetic.name;
   }
 }
 
@@ -127,7 +127,7 @@ TEST(Precision, ReplicasOfLeNetAndResNetStayEqual) {
       std::vector<float> one;
       for (const int devices : {1, 2, 3, 4}) {
         DataParallel model(net, kNetworkInput, options_with(arithmetic, devices));
-        const std::vector<float> after = train(model, kNetworkInput, 3);
+        const std::vector<float> after = after_training(model, kNetworkInput, 3);
         if (devices == 1) one = after;
         EXPECT_LE(test::distance(after, one), arithmetic.math == Math::tf32 ? 2e-3 : 2e-2)
             << arithmetic.name << ", " << devices << " devices";

@@ -28,14 +28,14 @@ EpochReport epoch(int64_t number, double loss, double accuracy, double seconds) 
 }
 
 // The paths of all curves, panel by panel.
-Strings paths(const std::string& svg) {
+Strings curve_paths(const std::string& svg) {
   Strings found;
   const std::regex path("<path d=\"([^\"]*)\"");
   for (std::sregex_iterator at(svg.begin(), svg.end(), path), end; at != end; ++at) found.push_back((*at)[1]);
   return found;
 }
 
-size_t corners(const std::string& path) {
+size_t corner_count(const std::string& path) {
   return static_cast<size_t>(std::count(path.begin(), path.end(), 'M') +
                              std::count(path.begin(), path.end(), 'L'));
 }
@@ -85,10 +85,10 @@ TEST_F(Plot, EachRunHasACurveInEachPanel) {
   EXPECT_EQ(missing(svg, {">training loss<", ">test accuracy<", ">seconds<", ">2 training runs<",
                           ">one: 2 epochs, loss 1.0000, accuracy 50.00 %, 15.0 s an epoch<"}),
             "");
-  const Strings curves = paths(svg);
+  const Strings curves = curve_paths(svg);
   ASSERT_EQ(curves.size(), 6u);
   Strings counts;
-  for (const std::string& curve : curves) counts.push_back(std::to_string(corners(curve)));
+  for (const std::string& curve : curves) counts.push_back(std::to_string(corner_count(curve)));
   EXPECT_EQ(counts, (Strings{"2", "3", "2", "4", "2", "4"})) << "the loss of epoch 4 is not a number";
   EXPECT_EQ(curves[1].rfind(curves[0], 0), 0u) << "the same losses in the first two epochs";
   EXPECT_NE(curves[3].rfind(curves[2], 0), 0u);
@@ -128,7 +128,7 @@ TEST_F(Plot, OneRunAndTheMaximum) {
   plot(runs);
   const std::string svg = read_text(svg_);
   EXPECT_EQ(XmlCheck::fault(svg), "");
-  EXPECT_EQ(paths(svg).size(), 3 * kMostRuns);
+  EXPECT_EQ(curve_paths(svg).size(), 3 * kMostRuns);
   std::set<std::string> colours;
   const std::regex stroke("<path [^>]*stroke=\"(#[0-9a-f]{6})\"");
   for (std::sregex_iterator at(svg.begin(), svg.end(), stroke), end; at != end; ++at)

@@ -36,7 +36,7 @@ class TensorBudget : public ::testing::Test {
   }
 };
 
-ProfileArguments gemm_arguments(int64_t size, const std::string& variant, DType type, Math math) {
+ProfileArguments tensor_gemm_arguments(int64_t size, const std::string& variant, DType type, Math math) {
   ProfileArguments arguments;
   arguments.m = arguments.n = arguments.k = size;
   arguments.variant = variant;
@@ -60,7 +60,7 @@ TEST_F(TensorBudget, RungsOfWgmma) {
           if (type == DType::float32 && (transpose_a || !transpose_b)) continue;  // tf32 along k only
           SCOPED_TRACE(concat(name_of(type), ", ", rung, ", transposed ", transpose_a, transpose_b));
           ProfileArguments arguments =
-              gemm_arguments(128, rung, type, type == DType::float32 ? Math::tf32 : Math::fp32);
+              tensor_gemm_arguments(128, rung, type, type == DType::float32 ? Math::tf32 : Math::fp32);
           arguments.transpose_a = transpose_a, arguments.transpose_b = transpose_b;
           const ProfileReport report = run_profile(arguments);
           const ProfiledKernel& kernel = report.parts.front().kernels.front();
@@ -90,7 +90,7 @@ TEST_F(TensorBudget, RungsOfWgmmaHaveTheCountersOfTheirPage) {
       SCOPED_TRACE(concat(row.rung, ", ", name_of(type)));
       const bool tf32 = type == DType::float32;
       const Counters& want = tf32 ? row.tf32 : row.narrow;
-      ProfileArguments arguments = gemm_arguments(256, row.rung, type, tf32 ? Math::tf32 : Math::fp32);
+      ProfileArguments arguments = tensor_gemm_arguments(256, row.rung, type, tf32 ? Math::tf32 : Math::fp32);
       arguments.k = 128;
       arguments.transpose_b = tf32;
       const ProfileReport report = run_profile(arguments);
@@ -107,13 +107,14 @@ TEST_F(TensorBudget, Tf32x3) {
   for (const bool transpose_a : {false, true})
     for (const bool transpose_b : {false, true}) {
       SCOPED_TRACE(concat("transposed ", transpose_a, transpose_b));
-      ProfileArguments arguments = gemm_arguments(128, "tc_04_pipelined", DType::float32, Math::tf32x3);
+      ProfileArguments arguments =
+          tensor_gemm_arguments(128, "tc_04_pipelined", DType::float32, Math::tf32x3);
       arguments.transpose_a = transpose_a, arguments.transpose_b = transpose_b;
       const ProfileReport report = run_profile(arguments);
       expect_no_conflicts(report.parts.front().kernels.front());
     }
   // Large enough for wgmma.
-  ProfileArguments arguments = gemm_arguments(1100, "gemm", DType::float32, Math::tf32x3);
+  ProfileArguments arguments = tensor_gemm_arguments(1100, "gemm", DType::float32, Math::tf32x3);
   arguments.k = 64;
   arguments.transpose_b = true;
   arguments.blocks = 4;

@@ -7,7 +7,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json access_json(const AccessArguments& arguments, const simt::WarpAccess& access) {
+Json access_arguments_json(const AccessArguments& arguments, const simt::WarpAccess& access) {
   return {{"expression", arguments.index->text()},
           {"width", arguments.width},
           {"element", arguments.element_bytes()},
@@ -24,7 +24,7 @@ std::string banks_json(const AccessArguments& arguments) {
   const simt::WarpAccess access = access_of(arguments);
   const simt::SharedCost cost = arguments.store ? simt::shared_store(access) : simt::shared_load(access);
   const std::vector<BankRow> rows = bank_rows(access, arguments.store);
-  Json document = access_json(arguments, access), list = Json::array();
+  Json document = access_arguments_json(arguments, access), list = Json::array();
   for (const BankRow& row : rows)
     list.push_back({{"first_thread", row.first_lane}, {"last_thread", row.last_lane}, {"banks", row.lanes}});
   document["store"] = arguments.store;
@@ -38,7 +38,7 @@ std::string banks_json(const AccessArguments& arguments) {
 
 std::string sectors_json(const AccessArguments& arguments) {
   const simt::WarpAccess access = access_of(arguments);
-  Json document = access_json(arguments, access), list = Json::array();
+  Json document = access_arguments_json(arguments, access), list = Json::array();
   for (const SectorRow& row : sector_rows(access))
     list.push_back({{"address", row.address}, {"cells", row.cells}});
   const int64_t asked = bytes_requested(access),

@@ -13,7 +13,7 @@ namespace rondo::program {
 
 namespace {
 
-CommunicatorOptions options_for(ProcessGroup& processes) {
+CommunicatorOptions communicator_options(ProcessGroup& processes) {
   CommunicatorOptions options{.bucket_bytes = 0};
   options.processes = &processes;
   return options;
@@ -22,7 +22,9 @@ CommunicatorOptions options_for(ProcessGroup& processes) {
 }  // namespace
 
 ProcessEngine::ProcessEngine(ProcessGroup& processes, std::vector<int> devices)
-    : processes_(processes), devices_(devices), communicator_(std::move(devices), options_for(processes)) {}
+    : processes_(processes),
+      devices_(devices),
+      communicator_(std::move(devices), communicator_options(processes)) {}
 
 Status ProcessEngine::enqueue(const CollectiveCall& call, RankOutputs outputs, RankInputs inputs,
                               RankStreams streams) {

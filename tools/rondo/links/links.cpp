@@ -1,10 +1,10 @@
 #include <rondo/collectives/models/ring_order.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/kernels/runtime/platform.h>
-#include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/links/links.h>
 #include <rondo/tools/rondo/links/measure_links.h>
+#include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/output_file.h>
 #include <rondo/tools/rondo/support/text_table.h>
@@ -16,8 +16,10 @@
 namespace rondo::program {
 namespace {
 
-std::string gigabytes(double bandwidth) { return fixed(bandwidth / 1e9, bandwidth < 99.95e9 ? 1 : 0); }
-std::string microseconds(double seconds) { return fixed(seconds * 1e6, 1); }
+std::string rounded_gigabytes(double bandwidth) {
+  return fixed(bandwidth / 1e9, bandwidth < 99.95e9 ? 1 : 0);
+}
+std::string rounded_microseconds(double seconds) { return fixed(seconds * 1e6, 1); }
 
 void show_matrix(const LinkTable& table, const std::string& title, std::ostream& out,
                  const std::function<std::string(const Link&)>& cell) {
@@ -66,7 +68,8 @@ void show_ring(const LinkTable& table, std::ostream& out) {
   std::vector<int> around;
   for (const int rank : order) around.push_back(devices[static_cast<size_t>(rank)]);
   out << "ring order  " << device_list(around);
-  if (devices.size() > 1) out << ", slowest link " << gigabytes(slowest_link(order, bandwidth)) << " GB/s";
+  if (devices.size() > 1)
+    out << ", slowest link " << rounded_gigabytes(slowest_link(order, bandwidth)) << " GB/s";
   if (devices.size() > 1 && share_one_memory(table.platform, devices))
     out << "; the devices share one memory, so all orders are equal";
   out << "\n";
@@ -93,19 +96,21 @@ std::string link_text(const LinkTable& table) {
   TextStream out;
   std::vector<TextRow> rows = {{"device", "name", "memory GB/s", "kernel us"}};
   for (const MeasuredDevice& device : table.devices)
-    rows.push_back({device_label(device.device), device.name, gigabytes(device.memory_bandwidth),
-                    microseconds(device.kernel_latency)});
+    rows.push_back({device_label(device.device), device.name, rounded_gigabytes(device.memory_bandwidth),
+                    rounded_microseconds(device.kernel_latency)});
   show_table(rows, out, 2);
-  show_matrix(table, "copy bandwidth, GB/s", out, [](const Link& link) { return gigabytes(link.bandwidth); });
-  show_matrix(table, "copy latency, us", out, [](const Link& link) { return microseconds(link.latency); });
+  show_matrix(table, "copy bandwidth, GB/s", out,
+              [](const Link& link) { return rounded_gigabytes(link.bandwidth); });
+  show_matrix(table, "copy latency, us", out,
+              [](const Link& link) { return rounded_microseconds(link.latency); });
   show_matrix(table, "kernel reads, GB/s", out,
-              [](const Link& link) { return gigabytes(link.kernel_bandwidth); });
+              [](const Link& link) { return rounded_gigabytes(link.kernel_bandwidth); });
   show_matrix(table, "peer access, verified by a kernel's write", out, access_word);
   explain_access(table, out);
   if (!table.graph_refusal.empty())
     out << "some copy latencies include the host's calls: CUDA rejected the graph, " << table.graph_refusal
         << "\n";
-  out << "\nhost        " << microseconds(table.host_seconds_per_call) << " us a call\n";
+  out << "\nhost        " << rounded_microseconds(table.host_seconds_per_call) << " us a call\n";
   show_ring(table, out);
   return out.str();
 }

@@ -1,8 +1,8 @@
 #include <rondo/kernels/core/status.h>
-#include <rondo/tools/rondo/support/byte_count.h>
-#include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/pictures/loglog_svg.h>
 #include <rondo/tools/rondo/scale/scale.h>
+#include <rondo/tools/rondo/support/byte_count.h>
+#include <rondo/tools/rondo/support/format.h>
 
 #include <nlohmann/json.hpp>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kColours[] = {"#2a6fdb", "#2f9e63", "#e4572e", "#8e4ec6"};  // by kScaleAlgorithms
+constexpr const char* kScaleColours[] = {"#2a6fdb", "#2f9e63", "#e4572e", "#8e4ec6"};  // by kScaleAlgorithms
 
 Json link_json(const NamedLink& named, const ScaleLink& link) {
   return {{"name", named.name},
@@ -78,11 +78,11 @@ std::vector<LogMark> marks_of(int64_t bytes, const Cluster& cluster, int64_t mos
   return marks;
 }
 
-LogPanel panel_of(int64_t bytes, const Cluster& cluster, int64_t most) {
+LogPanel scale_panel(int64_t bytes, const Cluster& cluster, int64_t most) {
   LogPanel panel{.title = byte_count_text(bytes), .curves = {}, .marks = marks_of(bytes, cluster, most)};
   const std::vector<int64_t> counts = curve_counts(cluster, most, panel.marks);
   for (size_t i = 0; i < std::size(kScaleAlgorithms); ++i) {
-    LogCurve curve{.name = name_of(kScaleAlgorithms[i]), .colour = kColours[i], .points = {}};
+    LogCurve curve{.name = name_of(kScaleAlgorithms[i]), .colour = kScaleColours[i], .points = {}};
     for (const int64_t devices : counts)
       if (applies(kScaleAlgorithms[i], devices, cluster))
         curve.points.emplace_back(devices, predict(kScaleAlgorithms[i], devices, bytes, cluster));
@@ -121,7 +121,7 @@ std::string scale_svg(const ScaleArguments& arguments) {
       .y_label = time_text,
       .panels = {}};
   for (const int64_t bytes : arguments.bytes)
-    plot.panels.push_back(panel_of(bytes, cluster, arguments.devices));
+    plot.panels.push_back(scale_panel(bytes, cluster, arguments.devices));
   return loglog_svg(plot);
 }
 

@@ -65,7 +65,7 @@ nn::DataParallelOptions options_for(const MlpArguments& arguments, ProcessGroup*
 }
 
 // Normal random numbers; the same seed gives the same numbers on all devices.
-std::vector<float> normal(int64_t count, uint64_t seed, uint64_t sequence) {
+std::vector<float> normal_values(int64_t count, uint64_t seed, uint64_t sequence) {
   Buffer<float> values(count);
   const Stream stream;
   throw_if_error(fill_normal({values.data(), count}, 0, 1, {seed, sequence}, stream));
@@ -200,8 +200,8 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
     if (check) check->enqueue();
   };
   {
-    const std::vector<float> x = normal(options.batch * arguments.inputs, arguments.seed, 1 << 20);
-    const std::vector<float> y = normal(options.batch * arguments.outputs, arguments.seed, 1 << 21);
+    const std::vector<float> x = normal_values(options.batch * arguments.inputs, arguments.seed, 1 << 20);
+    const std::vector<float> y = normal_values(options.batch * arguments.outputs, arguments.seed, 1 << 21);
     model.set_trace(trace ? &*trace : nullptr);
     take([&] { model.train_step(x, y, *optimizer); });
     model.set_trace(nullptr);

@@ -21,7 +21,7 @@ MbarrierState load_state(const void* barrier) {
 }
 void store_state(void* barrier, const MbarrierState& state) { std::memcpy(barrier, &state, sizeof(state)); }
 
-int64_t bytes_of(const std::vector<BulkLoad>& loads) {
+int64_t total_bytes(const std::vector<BulkLoad>& loads) {
   int64_t bytes = 0;
   for (const BulkLoad& load : loads) bytes += load.bytes;
   return bytes;
@@ -29,7 +29,7 @@ int64_t bytes_of(const std::vector<BulkLoad>& loads) {
 
 // "parity 0, 1 of 2 arrivals and 512 bytes are missing"
 std::string described(const MbarrierState& state, const std::vector<BulkLoad>& loads) {
-  const int64_t tx = state.tx - bytes_of(loads);
+  const int64_t tx = state.tx - total_bytes(loads);
   std::string all = "parity " + std::to_string(state.parity) + ", " + std::to_string(state.pending) + " of " +
                     std::to_string(state.count) + " arrivals";
   if (tx >= 0) return all + " and " + counted(tx, "byte") + " are missing";
@@ -79,7 +79,7 @@ void observe_word(const void* instruction, const void* barrier, AccessKind kind)
 void complete_phase(Block& block, MbarrierUse& use) {
   TsanIgnore ignore;
   MbarrierState state = load_state(use.address);
-  if (state.pending != 0 || state.tx != bytes_of(use.loads)) return;
+  if (state.pending != 0 || state.tx != total_bytes(use.loads)) return;
   if (!use.loads.empty()) {
     if (use.waiting.empty()) return;
     tsan_acquire(use.address);

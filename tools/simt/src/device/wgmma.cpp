@@ -186,7 +186,7 @@ size_t find_accumulators(Warpgroup& group, const Place& place) {
   return index;
 }
 
-void run_multiply(AsyncState& state, Warpgroup& group, const Place& place) {
+void multiply_warpgroup(AsyncState& state, Warpgroup& group, const Place& place) {
   const ThreadArgs& first = args_of(group, 0);
   const WarpgroupProduct& product = *first.product;
   const size_t index = find_accumulators(group, place);
@@ -331,7 +331,7 @@ void warpgroup_multiply(const WarpgroupProduct& product, Place place) {
               return "differs between the threads 0 and " + std::to_string(t) +
                      " of the warpgroup: descriptors, flags and committed groups must be equal";
             });
-        run_multiply(state, group, at);
+        multiply_warpgroup(state, group, at);
       });
 }
 

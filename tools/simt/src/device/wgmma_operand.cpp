@@ -69,11 +69,11 @@ void load(float* to, const unsigned char* lines, const Descriptor& from, const O
   });
 }
 
-const unsigned char* shared_at(size_t offset) {
+const unsigned char* operand_at(size_t offset) {
   return static_cast<const unsigned char*>(detail::shared_begin) + offset;
 }
 
-int bytes_of(const OperandShape& shape) { return shape.format == TensorFormat::tf32 ? 4 : 2; }
+int element_bytes(const OperandShape& shape) { return shape.format == TensorFormat::tf32 ? 4 : 2; }
 
 template <class What>
 [[noreturn]] void fail(cudaError_t error, const Place& place, const What& what) {
@@ -89,12 +89,12 @@ std::string swizzle_text(unsigned span) {
 const BoxLayout* other_layout(const AsyncState& state, const Descriptor& from, const OperandShape& shape) {
   const BoxLayout* other = nullptr;
   bool suspect = true, all_zeros = true;
-  for_each_line(from, shape, bytes_of(shape), [&](int, int, size_t at) {
+  for_each_line(from, shape, element_bytes(shape), [&](int, int, size_t at) {
     if (!suspect) return;
-    const BoxLayout* const box = state.box_at(shared_at(at));
+    const BoxLayout* const box = state.box_at(operand_at(at));
     suspect = box && box->span != from.span;
     if (suspect) other = box;
-    for (size_t i = 0; i < 16; ++i) all_zeros = all_zeros && shared_at(at)[i] == 0;
+    for (size_t i = 0; i < 16; ++i) all_zeros = all_zeros && operand_at(at)[i] == 0;
   });
   return suspect && !all_zeros ? other : nullptr;
 }
@@ -109,14 +109,14 @@ std::vector<unsigned char> read_operand(AsyncState& state, uint64_t descriptor, 
       return std::string(": the executor has no base offset, and the descriptor of ") + shape.name + " has " +
              std::to_string(from.base) + "; align the matrix to 1024 bytes";
     });
-  for_each_line(from, shape, bytes_of(shape), [&](int i, int k, size_t at) {
+  for_each_line(from, shape, element_bytes(shape), [&](int i, int k, size_t at) {
     if (at + 16 > detail::shared_bytes)
       fail(cudaErrorIllegalAddress, place, [&] {
         return ": element (" + std::to_string(i) + ", k " + std::to_string(k) + ") of " + shape.name +
                " is at byte " + std::to_string(at) + " of shared memory, which has " +
                std::to_string(detail::shared_bytes);
       });
-    if (const void* const byte = state.unfenced(shared_at(at), 16))
+    if (const void* const byte = state.unfenced(operand_at(at), 16))
       fail(cudaErrorLaunchFailure, place, [&] {
         return std::string(" reads ") + shape.name + " from " + shared_text(byte) +
                ", which a thread wrote, and no fence.proxy.async followed";
@@ -129,8 +129,8 @@ std::vector<unsigned char> read_operand(AsyncState& state, uint64_t descriptor, 
     });
   std::vector<unsigned char> lines;
   lines.reserve(static_cast<size_t>(shape.count) * 32);
-  for_each_line(from, shape, bytes_of(shape),
-                [&](int, int, size_t at) { lines.insert(lines.end(), shared_at(at), shared_at(at) + 16); });
+  for_each_line(from, shape, element_bytes(shape),
+                [&](int, int, size_t at) { lines.insert(lines.end(), operand_at(at), operand_at(at) + 16); });
   return lines;
 }
 
@@ -151,8 +151,8 @@ void check_operand(const std::vector<unsigned char>& lines, uint64_t descriptor,
                    const Place& place) {
   if (detail::order_is_checked()) return;
   const unsigned char* old = lines.data();
-  for_each_line(Descriptor(descriptor), shape, bytes_of(shape), [&](int, int, size_t at) {
-    const unsigned char* const now = shared_at(at);
+  for_each_line(Descriptor(descriptor), shape, element_bytes(shape), [&](int, int, size_t at) {
+    const unsigned char* const now = operand_at(at);
     if (std::memcmp(now, old, 16) != 0)
       fail(cudaErrorLaunchFailure, place, [&] {
         return std::string(" reads ") + shape.name + " from " +
@@ -164,7 +164,7 @@ void check_operand(const std::vector<unsigned char>& lines, uint64_t descriptor,
 
 bool operand_meets(uint64_t descriptor, const OperandShape& shape, size_t begin, size_t end) {
   bool meets = false;
-  for_each_line(Descriptor(descriptor), shape, bytes_of(shape),
+  for_each_line(Descriptor(descriptor), shape, element_bytes(shape),
                 [&](int, int, size_t at) { meets = meets || (at < end && begin < at + 16); });
   return meets;
 }
@@ -173,7 +173,7 @@ bool operand_meets(uint64_t descriptor, const OperandShape& shape, size_t begin,
 void observe_operand(uint64_t descriptor, const OperandShape& shape, unsigned warpgroup,
                      const void* instruction) {
   const Descriptor from(descriptor);
-  for_each_line(from, shape, bytes_of(shape), [&](int, int, size_t at) {
+  for_each_line(from, shape, element_bytes(shape), [&](int, int, size_t at) {
     if (at + 16 <= detail::shared_bytes)
       detail::observe_operand_read(instruction, warpgroup,
                                    static_cast<const char*>(detail::shared_begin) + at);
