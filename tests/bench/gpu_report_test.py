@@ -17,7 +17,7 @@ import side_by_side
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = ROOT / "tools/gpu-report"
 sys.path.insert(0, str(ROOT / "tools"))
-from gpu_report import checks, gtest, markdown, sanitizer, steps, targets  # noqa: E402
+from gpu_report import checks, gtest, machine, markdown, sanitizer, steps, targets  # noqa: E402
 from gpu_report.runner import Runner  # noqa: E402
 from peers import recipes  # noqa: E402
 
@@ -371,6 +371,21 @@ class ChecksTest(InTemporaryFolder):
         parts.sanitizer({})
         calls = (self.folder / "calls").read_text().splitlines()
         self.assertEqual({call.split()[1] for call in calls}, set(checks.CHECKERS))
+
+
+class ClocksTest(InTemporaryFolder):
+    def test_the_clocks_are_read_again_and_again(self):
+        driver = self.folder / "nvidia-smi"
+        driver.write_text("#!/bin/sh\necho 1980, 2619, 650.5, 61, 0x4\n")
+        driver.chmod(0o755)
+        with unittest.mock.patch.dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}"):
+            with machine.ClockWatch(seconds_between=0.01) as clocks:
+                end = time.monotonic() + 30
+                while len(clocks.samples) < 2 and time.monotonic() < end:
+                    time.sleep(0.01)
+        self.assertGreaterEqual(len(clocks.samples), 2)
+        self.assertEqual(clocks.samples[0]["clocks.sm"], "1980")
+        self.assertEqual(clocks.samples[1]["clocks_throttle_reasons.active"], "0x4")
 
 
 class FilesTest(InTemporaryFolder):

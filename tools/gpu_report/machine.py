@@ -5,7 +5,11 @@ import platform
 import re
 import shutil
 import subprocess
-import threading
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench/frameworks"))
+from peers.watch import Watch  # noqa: E402
 
 GPU_FIELDS = ["name", "driver_version", "memory.total", "power.limit", "clocks.max.sm", "clocks.max.mem",
               "clocks.sm", "clocks.mem", "temperature.gpu", "power.draw"]
@@ -66,30 +70,17 @@ def facts(root, nvcc):
     }
 
 
-class ClockWatch:
+class ClockWatch(Watch):
     """Samples the GPU's clocks while the benchmarks run, so that the report shows throttling."""
 
     FIELDS = ["clocks.sm", "clocks.mem", "power.draw", "temperature.gpu", "clocks_throttle_reasons.active"]
 
     def __init__(self, seconds_between=3):
+        super().__init__(seconds_between, works=shutil.which("nvidia-smi") and gpus())
         self.samples = []
-        self.seconds_between = seconds_between
-        self.stop = threading.Event()
-        self.thread = threading.Thread(target=self.watch) if shutil.which("nvidia-smi") and gpus() else None
 
-    def watch(self):
-        while not self.stop.wait(self.seconds_between):
-            row = answer("nvidia-smi", "-i", "0", "--query-gpu=" + ",".join(self.FIELDS),
-                         "--format=csv,noheader,nounits")
-            if row:
-                self.samples.append(dict(zip(self.FIELDS, (value.strip() for value in row.split(",")))))
-
-    def __enter__(self):
-        if self.thread:
-            self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stop.set()
-        if self.thread:
-            self.thread.join()
+    def look(self):
+        row = answer("nvidia-smi", "-i", "0", "--query-gpu=" + ",".join(self.FIELDS),
+                     "--format=csv,noheader,nounits")
+        if row:
+            self.samples.append(dict(zip(self.FIELDS, (value.strip() for value in row.split(",")))))

@@ -1,7 +1,8 @@
 """Measures a process's GPU memory with the driver, which is the same measure for every framework."""
 
 import ctypes
-import threading
+
+from . import watch
 
 SECONDS_BETWEEN = 0.05
 
@@ -30,32 +31,23 @@ class Driver:
             raise OSError(f"NVML's error {code}")
 
 
-class Watch:
+class Watch(watch.Watch):
     """most_bytes: maximum memory in use since the start, minus the memory in use before; None if unknown."""
 
     def __init__(self, used_bytes):
+        super().__init__(SECONDS_BETWEEN, works=used_bytes)
         self.used_bytes = used_bytes
         self.most_bytes = None
-        self.stop = threading.Event()
-        self.thread = threading.Thread(target=self.follow) if used_bytes else None
 
     def follow(self):
         try:
-            before = self.used_bytes()
-            while not self.stop.wait(SECONDS_BETWEEN):
-                self.most_bytes = max(self.most_bytes or 0, self.used_bytes() - before)
+            self.before = self.used_bytes()
+            super().follow()
         except OSError:
             self.most_bytes = None
 
-    def __enter__(self):
-        if self.thread:
-            self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stop.set()
-        if self.thread:
-            self.thread.join()
+    def look(self):
+        self.most_bytes = max(self.most_bytes or 0, self.used_bytes() - self.before)
 
 
 def of_gpu():
