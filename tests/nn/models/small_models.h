@@ -1,12 +1,12 @@
 // Networks of a few layers, and helpers for tests of training.
 #pragma once
 
-#include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/layers/batch_norm.h>
 #include <rondo/nn/layers/conv2d.h>
 #include <rondo/nn/layers/linear.h>
 #include <rondo/nn/layers/simple.h>
 #include <rondo/nn/train/data_parallel.h>
+#include <rondo/tests/nn/train/spread.h>
 #include <rondo/tests/support/inputs.h>
 
 #include <cmath>
@@ -32,13 +32,6 @@ inline nn::AnyModule small_network() {
                     Linear(4)};
 }
 inline constexpr nn::Shape kSmallInput = {8, 8, 1};
-
-// Spreads ranks over the available devices, round robin.
-inline std::vector<int> spread(int ranks) {
-  std::vector<int> devices;
-  for (int rank = 0; rank < ranks; ++rank) devices.push_back(rank % device_count());
-  return devices;
-}
 
 // Batches of 12, and several gradient buckets.
 inline nn::DataParallelOptions small_options(int ranks) {

@@ -1,9 +1,9 @@
 // ModelFixture: replicas of a network on several devices, controlled directly by a test.
 #pragma once
 
-#include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/graph/replica.h>
 #include <rondo/nn/layers/module.h>
+#include <rondo/tests/nn/train/spread.h>
 
 #include <functional>
 #include <span>
@@ -11,11 +11,7 @@
 
 namespace rondo::nn {
 
-inline std::vector<int> spread(int ranks) {
-  std::vector<int> devices;
-  for (int rank = 0; rank < ranks; ++rank) devices.push_back(rank % device_count());
-  return devices;
-}
+using test::spread;
 
 inline MemoryPlan trained(const Graph& graph, int64_t batch) { return plan_training(graph, batch); }
 
