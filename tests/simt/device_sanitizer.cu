@@ -55,7 +55,7 @@ TEST_F(SanitizerDeathTest, UndefinedBehaviourIsDetected) {
 
 #endif
 
-// The thread sanitizer, or in a build that observes kernels the executor's own check (simt/check.h).
+// The thread sanitizer, or in a build that observes kernels the executor's race detector (simt/check.h).
 #if defined(__SANITIZE_THREAD__) || defined(SIMT_OBSERVE)
 
 #ifdef SIMT_OBSERVE
