@@ -10,19 +10,20 @@
 #include <rondo/nn/models/models.h>
 #include <rondo/nn/strategies/pipeline_parallel.h>
 #include <rondo/nn/strategies/strategy.h>
+#include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/late_copies.h>
 #include <rondo/tests/support/random_order.h>
 
-#include <cmath>
 #include <map>
 
 namespace rondo::nn {
 namespace {
 
 using test::all_equal_bits;
+using test::distance;
 using test::normal_values;
 
 // A network, the shape of its input, and whether it is trained on labels or target values.
@@ -100,15 +101,6 @@ Trained train(Strategy& strategy, const Task& task) {
 
 Trained train(StrategyKind kind, const Task& task, const StrategyOptions& options) {
   return train(*make_strategy(kind, task.network, task.input, options), task);
-}
-
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double error = 0, size = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    error += std::pow(double{a[i]} - b[i], 2);
-    size += std::pow(double{b[i]}, 2);
-  }
-  return std::sqrt(error / size);
 }
 
 // The host overwrites each batch right after the call.
