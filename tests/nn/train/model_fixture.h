@@ -20,8 +20,8 @@ constexpr Pass kTraining = {.training = true, .seed = 3};
 // The replicas have the same parameters; each has a part of the batch.
 struct ModelFixture {
   ModelFixture(const AnyModule& network, Shape input, std::vector<int> rank_devices, int64_t batch,
-        const std::function<MemoryPlan(const Graph&, int64_t)>& plan, Math math = Math::fp32,
-        DType activations = DType::float32)
+               const std::function<MemoryPlan(const Graph&, int64_t)>& plan, Math math = Math::fp32,
+               DType activations = DType::float32)
       : graph(make_graph(network, input, math, activations)),
         devices(std::move(rank_devices)),
         whole_batch(batch),
