@@ -39,7 +39,7 @@ namespace rondo {
 //     the alignment of a and b    on compute capability 9.0: wgmma needs rows that begin at multiples of 16
 //                                 bytes, else mma.sync multiplies (gemm_plan.h)
 //     the multiprocessors         on compute capability 9.0: stream-K divides the sums of some large products
-//                                 among them (stream_k.h)
+//                                 among them (stream_k.cuh)
 // Workspace: gemm_workspace_bytes(shape, options, type), with any contents. It is zero, except for
 //     a small m * n with a large k    partial sums of split-K
 //     tf32 and tf32x3, large          a transposed copy of an operand that is not contiguous along k

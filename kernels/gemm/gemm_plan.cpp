@@ -1,8 +1,8 @@
 #include <rondo/kernels/gemm/gemm_plan.h>
 
 #include <rondo/kernels/core/counted.h>
-#include <rondo/kernels/gemm/stream_k.h>
 #include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/gemm/stream_k.cuh>
 
 #include <algorithm>
 #include <limits>

@@ -81,7 +81,7 @@ inline constexpr int kStreamKBlocks = 132;
 // The workspace for the partial sums of at most two tiles of each block, and for the counters of their warps.
 int64_t stream_k_workspace_bytes(const TileId& tile, int blocks);
 
-// The tile by which gemm() divides a product among the blocks of an H100 by stream-K (stream_k.h), if the
+// The tile by which gemm() divides a product among the blocks of an H100 by stream-K (stream_k.cuh), if the
 // estimated time is less than that of whole rounds of any tile. A function of the product alone, so that the
 // workspace is, too. Each multiprocessor has work for half of a tile or more: split_k() is for fewer tiles.
 std::optional<TileId> stream_k_tile(const GemmShape& shape, Order a, Order b, Arithmetic arithmetic);

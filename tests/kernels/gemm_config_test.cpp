@@ -5,12 +5,12 @@
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
-#include <rondo/kernels/gemm/stream_k.h>
 #include <rondo/kernels/gemm/wgmma/tile_order.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/kernels/products_by_tile.h>
 #include <rondo/tests/kernels/reference/gpus.h>
 #include <rondo/tests/support/status_checks.h>
+#include <rondo/kernels/gemm/stream_k.cuh>
 
 #include <algorithm>
 #include <cstdlib>

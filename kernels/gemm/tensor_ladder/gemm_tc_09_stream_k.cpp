@@ -1,6 +1,6 @@
 // Idea:      stream-K. If the number of tiles is no multiple of that of blocks, some blocks are idle in the
 //            last round. So the tiles of the last full round and those after it are divided by k-tiles,
-//            evenly among the blocks (stream_k.h). A block that has a part of a tile writes its sums to the
+//            evenly among the blocks (stream_k.cuh). A block that has a part of a tile writes its sums to the
 //            workspace. Of the warps with the same rows of a tile, the last one to arrive adds their parts in
 //            the order of k, and stores the results. No block waits for another.
 // Builds on: gemm_tc_07_persistent. The kernel is in wgmma/stream_k_kernel.cuh, with the tiles of 07, of which

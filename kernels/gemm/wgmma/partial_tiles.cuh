@@ -1,7 +1,7 @@
 // The sums of divided tiles in stream_k_kernel.cuh: where they are stored, and who adds them.
 #pragma once
 
-#include <rondo/kernels/gemm/stream_k.h>
+#include <rondo/kernels/gemm/stream_k.cuh>
 #include <rondo/kernels/gemm/wgmma/warp_specialized.cuh>
 
 namespace rondo {
