@@ -332,6 +332,21 @@ TEST(Strategies, MemoryIsWhatTheRuntimeCounts) {
       }
 }
 
+// Each of the ranks of a device has a share of the buffers.
+TEST(Strategies, RanksOfOneDeviceShareItsBuffers) {
+  if (platform() != std::string("cpu")) GTEST_SKIP() << "a GPU hands out memory in large units";
+  const Task task = lenet_task();
+  StrategyOptions options = options_for(2);
+  options.devices = {0, 0};
+  const int64_t before = used_bytes()[0];
+  const auto strategy = make_strategy(StrategyKind::data, task.network, task.input, options);
+  strategy->train_step(some_batch(task, 13, 1).view());
+  strategy->take_loss_stats();
+  int64_t said = 0;
+  for (const RankMemory& rank : strategy->memory()) said += rank.total();
+  EXPECT_NEAR(static_cast<double>(used_bytes()[0] - before), static_cast<double>(said), 4);
+}
+
 // The formulas of docs/strategies.md, in bytes, for n ranks.
 TEST(Strategies, MemoryIsWhatTheFormulasSay) {
   const Task task = lenet_task();
