@@ -1,0 +1,45 @@
+#include <rondo/tests/support/status_checks.h>
+#include <rondo/tools/rondo/collective/session.h>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace rondo::program {
+namespace {
+
+// One rank whose operations take 50 ms.
+class SlowEngine final : public Engine {
+ public:
+  int ranks() const override { return 1; }
+  int first_rank() const override { return 0; }
+  const std::vector<int>& devices() const override { return devices_; }
+  Status enqueue(const CollectiveCall&, RankOutputs, RankInputs, RankStreams streams) override {
+    const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
+    RONDO_CUDA(cudaLaunchHostFunc(streams[0], sleep, nullptr));
+    return {};
+  }
+  Algorithm algorithm_of(const CollectiveCall&, int64_t) const override { return Algorithm::ring; }
+  bool peers_reachable() const override { return true; }
+  void set_trace(Trace*) override {}
+
+ private:
+  std::vector<int> devices_ = {0};
+};
+
+// Times are lower bounds on a busy machine. The upper one tells 50 ms from those of all iterations or launches.
+TEST(Session, ATimeIsThatOfOneOperation) {
+  for (const auto& [iterations, launches] : {std::pair{4, 0}, {1, 4}, {2, 2}}) {
+    SlowEngine engine;
+    Session session(engine, 64,
+                    {.iterations = iterations, .warmup = 0, .checks = 0, .graph_launches = launches});
+    const Measured measured = session.measure({}, 4, false, 1);
+    ASSERT_EQ(measured.seconds.size(), 1u);
+    EXPECT_GE(measured.seconds[0], 0.049) << iterations << " and " << launches;
+    EXPECT_LT(measured.seconds[0], 0.09) << iterations << " and " << launches;
+  }
+}
+
+}  // namespace
+}  // namespace rondo::program
