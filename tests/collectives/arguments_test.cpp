@@ -87,6 +87,8 @@ TEST_F(Arguments, OneVectorARank) {
                       "all_reduce_coalesced: there are 2 lists of vectors, must be 3"));
   EXPECT_TRUE(refused(coalesced({{blocks_[0]}, {blocks_[1]}, {}}),
                       "all_reduce_coalesced: rank 2 has 0 vectors, must have 1"));
+  EXPECT_TRUE(refused(coalesced({{blocks_[0]}, {blocks_[1], wholes_[1]}, {blocks_[2]}}),
+                      "all_reduce_coalesced: rank 1 has 2 vectors, must have 1"));
 }
 
 TEST_F(Arguments, Sizes) {

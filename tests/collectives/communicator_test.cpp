@@ -67,6 +67,11 @@ TEST(Communicator, RefusesImpossibleOptions) {
   for (const int ranks : {0, -1, 65})
     EXPECT_TRUE(refused(options_error(ranks, {}), concat("there are ", ranks, " ranks, must be 1 to 64")));
   EXPECT_TRUE(refused(options_error(2, {.slot_bytes = -16}), "slot_bytes is -16"));
+  EXPECT_TRUE(refused(options_error(3, {.ring_order = {0, 1}}), "ring_order has 2 entries, must have 3"));
+  EXPECT_TRUE(
+      refused(options_error(3, {.ring_order = {0, 3, 1}}), "ring_order[1] is 3, must be a rank from 0"));
+  EXPECT_TRUE(
+      refused(options_error(3, {.ring_order = {0, 1, 0}}), "ring_order[2] is 0, must be a rank from 0"));
   EXPECT_TRUE(refused(options_error(2, {.slot_bytes = INT64_MAX}), "slot_bytes is 9223372036854775807"));
   EXPECT_TRUE(refused(options_error(2, {.bucket_bytes = -1}), "bucket_bytes is -1"));
   EXPECT_TRUE(refused(options_error(2, {.bucket_bytes = INT64_MAX}), "bucket_bytes is 9223372036854775807"));
