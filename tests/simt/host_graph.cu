@@ -84,6 +84,19 @@ TEST_F(HostGraph, CaptureRunsNothingAndReplaysRunInOrder) {
   }
 }
 
+TEST_F(HostGraph, DestroyingAStreamInvalidatesItsCapture) {
+  const cudaStream_t other = make_stream();
+  const cudaEvent_t forked = make_event();
+  CUDA_OK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+  CUDA_OK(cudaEventRecord(forked, stream_));
+  CUDA_OK(cudaStreamWaitEvent(other, forked, 0));
+  CUDA_OK(cudaStreamDestroy(other));
+  cudaGraph_t graph = nullptr;
+  CUDA_ERROR(cudaStreamEndCapture(stream_, &graph), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(graph, nullptr);
+  CUDA_OK(cudaEventDestroy(forked));
+}
+
 // Replays of one executable graph never overlap, even from different streams.
 TEST_F(HostGraph, ReplaysFromTwoStreamsAreOrdered) {
   begin();
