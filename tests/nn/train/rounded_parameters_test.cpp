@@ -140,6 +140,15 @@ TEST_F(RoundedParameters, FollowOtherChanges) {
     EXPECT_TRUE(all_equal_bits(with_copy[i], without[i])) << "after change " << i;
 }
 
+// For accesses of 16 bytes.
+TEST_F(RoundedParameters, BeginAtMultiplesOf16Bytes) {
+  for (const DType type : {DType::float32, DType::bfloat16}) {
+    const Graph graph = make_graph(Sequential{Linear(3), Linear(1), Linear(4)}, {1, 1, 5}, Math::fp32, type);
+    for (const Parameter& p : graph.parameters()) EXPECT_EQ(p.offset * size_of(type) % 16, 0) << p.name;
+    EXPECT_EQ(graph.parameter_arena_size() * size_of(type) % 16, 0);
+  }
+}
+
 TEST_F(RoundedParameters, DoNotExistInFloat32) {
   DataParallel model(small_network(), test::kSmallInput, options(DType::float32));
   Sgd sgd(model);
