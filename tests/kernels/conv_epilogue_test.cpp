@@ -361,5 +361,23 @@ TEST(ConvEpilogueErrors, NameTheirCause) {
   EXPECT_NE(status.message().find("residual"), std::string::npos) << status.message();
 }
 
+// Without images nothing is computed.
+TEST(ConvEpilogue, SumsOfTheMostChannels) {
+  constexpr int64_t kMost = int64_t{1} << 20;
+  const Stream stream;
+  const Buffer<float> filter(kMost + 1);
+  Buffer<double> sums(2 * (kMost + 1));
+  for (const int64_t channels : {kMost, kMost + 1}) {
+    const ImageView<float> y = {nullptr, 0, 1, 1, channels};
+    const ImageView<const float> x = {nullptr, 0, 1, 1, 1};
+    const FilterView<const float> f = {filter.data(), channels, 1, 1, 1};
+    const Status status = conv2d_forward(y, x, f, {}, {.sums = {sums.data(), 2 * channels}}, {}, stream);
+    if (channels == kMost)
+      EXPECT_TRUE(ok(status));
+    else
+      EXPECT_TRUE(refused(status, "there are 1048577 out_channels, must be at most 1048576 with sums"));
+  }
+}
+
 }  // namespace
 }  // namespace rondo::test
