@@ -223,6 +223,23 @@ void pause_for(WaitTracker& waiting, std::chrono::milliseconds time) {
   while (WaitTracker::Clock::now() < end) waiting.pause();
 }
 
+TEST(MpiProcessGroup, ATimeoutThatIsNotAbove0IsRefused) {
+  if (!has_mpi()) GTEST_SKIP() << "no MPI";
+  for (const int milliseconds : {0, -5}) {
+    MpiOptions options;
+    options.timeout = std::chrono::milliseconds(milliseconds);
+    try {
+      make_mpi_process_group(options);
+      ADD_FAILURE() << milliseconds << " was taken";
+    } catch (const Error& error) {
+      const std::string message = error.status().message();
+      EXPECT_NE(message.find(concat("MPI: the timeout is ", milliseconds, " ms, must be above 0")),
+                std::string::npos)
+          << message;
+    }
+  }
+}
+
 TEST(WaitTracker, NamesTheUnresponsiveProcess) {
   using std::chrono::milliseconds;
   WaitTracker waiting(milliseconds(800));
