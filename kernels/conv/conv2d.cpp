@@ -19,10 +19,13 @@ int64_t workspace_bytes(const ConvProblem& problem, const ConvPlan* plan) {
 }
 
 // `plan`, or without one that of the current device.
-Status find_plan(const ConvProblem& problem, const ConvPlan* plan, ConvPlan* found) {
+Status find_plan(const char* name, const ConvProblem& problem, const ConvPlan* plan, ConvPlan* found) {
   if (plan) {
     *found = *plan;
-    return {};
+    if (plan->method != ConvMethod::implicit_gemm || plan->gemm.tile.arithmetic == problem.arithmetic)
+      return {};
+    return bad_argument(name, ": the tile is one of ", name_of(plan->gemm.tile.arithmetic),
+                        ", the convolution one of ", name_of(problem.arithmetic));
   }
   DeviceProperties device;
   RONDO_RETURN_IF_ERROR(device_properties(&device));
@@ -87,7 +90,11 @@ Status conv2d_forward_with_plan(const ConvPlan* wanted, ImageView<T> y, ImageVie
   const int64_t most_parts = most_moment_parts(g, arithmetic);
   if (sums.data && most_parts > 0) of_kernel.moments = partial_moments(workspace, most_parts, g.k);
   ConvPlan plan;
-  RONDO_RETURN_IF_ERROR(find_plan(problem, wanted, &plan));
+  RONDO_RETURN_IF_ERROR(find_plan(kName, problem, wanted, &plan));
+  if (of_kernel.moments.values && plan.gemm.tile.instruction == Instruction::wgmma &&
+      wgmma_moment_parts(g, plan.gemm.pixels) > most_parts)
+    return bad_argument(kName, ": the pixels of the plan have ", wgmma_moment_parts(g, plan.gemm.pixels),
+                        " parts of sums, and the workspace has room for ", most_parts);
   int64_t parts = 0;
   RONDO_RETURN_IF_ERROR(
       forward<T>(plan, y.data, x.data, filter.data, g, of_kernel, workspace, &parts, stream));
@@ -115,7 +122,7 @@ Status conv2d_data_gradient_with_plan(const ConvPlan* wanted, ImageView<T> dx, I
   RONDO_RETURN_IF_ERROR(check.status());
 
   ConvPlan plan;
-  RONDO_RETURN_IF_ERROR(find_plan(problem, wanted, &plan));
+  RONDO_RETURN_IF_ERROR(find_plan(kName, problem, wanted, &plan));
   if constexpr (std::is_same_v<T, float>) {
     if (plan.method == ConvMethod::winograd)
       return winograd::data_gradient(plan.winograd_tile, dx.data, dy.data, filter.data, g,
@@ -148,7 +155,7 @@ Status conv2d_filter_gradient_with_plan(const ConvPlan* wanted, FilterView<float
   if (dw.size() == 0) return {};
 
   ConvPlan plan;
-  RONDO_RETURN_IF_ERROR(find_plan(problem, wanted, &plan));
+  RONDO_RETURN_IF_ERROR(find_plan(kName, problem, wanted, &plan));
   auto* const partials = static_cast<float*>(workspace.data);
   if constexpr (std::is_same_v<T, float>) {
     if (plan.method == ConvMethod::winograd)

@@ -15,16 +15,16 @@
 //   default, Math::fp32: products are exact, sums are fp32, and y and dx are rounded once, to nearest even.
 //   bfloat16, tf32 and tf32x3 need a GPU of compute capability 8.0, float16 one of 7.5.
 // Layouts: activations packed NHWC, filters packed KRSC, pointers aligned to their elements. If pointers are
-//   multiples of 16 bytes and the channels of a pixel too, copies into shared memory are 16 bytes wide instead
-//   of one element.
+//   multiples of 16 bytes and the channels of a pixel too, copies into shared memory are 16 bytes wide
+//   instead of one element.
 // Empty: zero images or output channels are allowed. An empty sum is written as zero (dw of an empty batch;
 //   dx where no filter reaches); y without input channels is relu(bias + residual).
 // Aliasing: the output must not overlap an input or the workspace. The residual may be y.
 // Infinities and NaN: a term whose x or dx lies outside the image is zero times the other factor, and kernels
 //   may omit it. If that factor is infinite or NaN (a weight, or for dw a value of dy), the result is either
 //   NaN or the sum without the term; it is unspecified which. All other terms are included. This describes
-//   the values before the ReLU. For dw of 16-bit data on compute capability 9.0, kernels also multiply zeros by
-//   values of x near the right and bottom edges, for which the definition has no term. An infinity or NaN
+//   the values before the ReLU. For dw of 16-bit data on compute capability 9.0, kernels also multiply zeros
+//   by values of x near the right and bottom edges, for which the definition has no term. An infinity or NaN
 //   there may make dw NaN.
 // Numerics: products and sums in fp32, in a fixed order. A product and its addition are rounded once (a fused
 //   multiply-add) on GPUs, and on CPUs if the build uses the FMA instruction. Winograd's algorithm rounds
@@ -79,10 +79,10 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
                                             const FilterView<const float>& filter,
                                             const Conv2dOptions& options, DType type = DType::float32);
 
-// The same with the plan of the kernel (conv_plan.h) as an argument. The functions above pass null, and the plan
-// is chosen for the convolution and the device. Tests make their own: a large device would choose the smallest
-// tile for every problem of a test's size. With a plan, options.algorithm is ignored, and the workspace is that
-// of the plan. T: float, __nv_bfloat16 or __half.
+// The same with the plan of the kernel (conv_plan.h) as an argument. The functions above pass null, and the
+// plan is chosen for the convolution and the device. Tests make their own: a large device would choose the
+// smallest tile for every problem of a test's size. With a plan, options.algorithm is ignored, and the
+// workspace is that of the plan. T: float, __nv_bfloat16 or __half.
 struct ConvPlan;
 template <class T>
 [[nodiscard]] Status conv2d_forward_with_plan(const ConvPlan* plan, ImageView<T> y, ImageView<const T> x,

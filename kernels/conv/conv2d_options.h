@@ -8,7 +8,7 @@
 
 namespace rondo {
 
-// direct: the sum as defined above.
+// direct: the sum as conv2d.h defines it.
 // winograd: F(2 x 2, 3 x 3), which computes 4 outputs from 16 products instead of 36. It supports 3 x 3
 //   filters with stride 1, padding up to 2 and channels in multiples of 16.
 // automatic: winograd where it needs less work and math is fp32, otherwise direct.

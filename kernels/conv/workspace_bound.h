@@ -6,7 +6,7 @@
 namespace rondo {
 
 // At least conv2d_workspace_bytes() of x with as many images or fewer. It is more than the largest of them by
-// at most most_partial_bytes() (kernels/gemm/workspace_bound.h), and a copy of the filter in tf32 and tf32x3.
+// at most most_partial_bytes() (kernels/gemm/split_k.h), and a copy of the filter in tf32 and tf32x3.
 Conv2dWorkspaceBytes conv2d_workspace_bound(const ImageView<const float>& x,
                                             const FilterView<const float>& filter,
                                             const Conv2dOptions& options, DType type = DType::float32);

@@ -17,8 +17,8 @@ namespace rondo {
 
 // c (m x n) = relu(alpha * op(a) op(b) + beta * c + bias); op(a) is m x k, op(b) is k x n.
 //
-// Types: a and b have one type, float, bfloat16 or float16; c has that type or float. options.math selects the
-//   arithmetic of float matrices. Those of 16 bits use tensor cores, and `math` must keep its default,
+// Types: a and b have one type, float, bfloat16 or float16; c has that type or float. options.math selects
+//   the arithmetic of float matrices. Those of 16 bits use tensor cores, and `math` must keep its default,
 //   Math::fp32: products are exact, sums are fp32, and a result of 16 bits is rounded once, to nearest even.
 //   bfloat16, tf32 and tf32x3 need a GPU of compute capability 8.0, float16 one of 7.5.
 // Layout: row-major, any stride >= cols, pointers aligned to their elements. If pointers and strides are
@@ -29,8 +29,8 @@ namespace rondo {
 //   one matrix do not count as overlapping.
 // Numerics: with Math::fp32, products and sums in fp32, in ascending order of k. A product and its addition
 //   are rounded once (a fused multiply-add) on GPUs, and on CPUs if the build uses the FMA instruction. The
-//   error of a result is at most about k * 2^-24 * sum |a_i b_i|. A long sum over k (split_k.h) is computed in
-//   parts, which are then added in order. docs/numerics.md has the errors of the other arithmetics. With
+//   error of a result is at most about k * 2^-24 * sum |a_i b_i|. A long sum over k (split_k.h) is computed
+//   in parts, which are then added in order. docs/numerics.md has the errors of the other arithmetics. With
 //   tf32x3 a result may be NaN where the exact one is infinite, and where a factor is 2^128 - 2^116 (3.4e38)
 //   or more, which tf32 rounds to infinity.
 // Determinism: every run on the same kind of GPU has the same bits. In fp32 the bits depend only on the shape
@@ -44,8 +44,8 @@ namespace rondo {
 //     a small m * n with a large k    partial sums of split-K
 //     tf32 and tf32x3, large          a transposed copy of an operand that is not contiguous along k
 //     stream-K                        partial sums, up to 39 MB
-// Traffic: at least the bytes of A, B and C. Tiles of T x T read A n / T times and B m / T times; the repeated
-//   reads come from L2.
+// Traffic: at least the bytes of A, B and C. Tiles of T x T read A n / T times and B m / T times; the
+//   repeated reads come from L2.
 // Errors: bad_argument for shapes that do not match, a stride below cols, a null pointer to elements, an
 //   overlap of c, a misaligned pointer, a workspace that is too small, a `math` that the device does not
 //   have.
@@ -59,10 +59,10 @@ template <class C, class A, class B>
 int64_t gemm_workspace_bytes(const GemmShape& shape, const GemmOptions& options = {},
                              DType type = DType::float32);
 
-// gemm() of matrices whose types have been checked.
+// gemm() after the check of the types. Checks the arguments.
 template <class T, class C>
-Status checked_gemm(MatrixView<C> c, MatrixView<const T> a, MatrixView<const T> b, const GemmOptions& options,
-                    Workspace workspace, cudaStream_t stream);
+[[nodiscard]] Status checked_gemm(MatrixView<C> c, MatrixView<const T> a, MatrixView<const T> b,
+                                  const GemmOptions& options, Workspace workspace, cudaStream_t stream);
 
 template <class C, class A, class B>
 Status gemm(MatrixView<C> c, MatrixView<A> a, MatrixView<B> b, const GemmOptions& options,

@@ -30,8 +30,8 @@ using GemmArguments = GemmArgumentsOf<float>;
 // The bytes of workspace that a function needs for a product of factors of `type`.
 using GemmWorkspaceBytes = int64_t(const GemmShape& shape, const GemmOptions& options, DType type);
 
-// Makes all checks of gemm.h, then fills `arguments`. `name` is the first word of the messages. `needed`: null
-// for a function without a workspace.
+// Makes all checks of gemm.h, then fills `arguments`. `name` is the first word of the messages. `needed`:
+// null for a function without a workspace.
 template <class T, class C>
 Status check_gemm(const char* name, GemmWorkspaceBytes* needed, MatrixView<C> c, MatrixView<const T> a,
                   MatrixView<const T> b, const GemmOptions& options, const Workspace& workspace,

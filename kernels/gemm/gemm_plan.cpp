@@ -205,7 +205,7 @@ GemmPlan choose_gemm_plan(const GemmProblem& product, const DeviceProperties& de
 
 int64_t partial_sums_bytes(const GemmShape& shape, const GemmPlan& plan) {
   if (plan.stream_k_blocks > 0) return stream_k_workspace_bytes(plan.tile, plan.stream_k_blocks);
-  return split_k_workspace_bytes(shape);
+  return plan.parts.splits > 1 ? partials_bytes(shape.m, shape.n, plan.parts.splits) : 0;
 }
 
 int64_t transposed_copy_floats(int64_t outer, int64_t k) {
@@ -224,6 +224,7 @@ int64_t workspace_bytes(const GemmShape& shape, const GemmPlan& plan) {
 int64_t workspace_bytes(const GemmShape& shape, Order a, Order b, Arithmetic arithmetic) {
   const std::optional<TileId> divided = stream_k_tile(shape, a, b, arithmetic);
   GemmPlan most;
+  most.parts = split_k(shape);
   most.copies = copies_for_wgmma(shape, a, b, arithmetic);
   if (divided) most.tile = *divided, most.stream_k_blocks = kStreamKBlocks;
   return workspace_bytes(shape, most);

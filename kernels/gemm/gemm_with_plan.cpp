@@ -13,6 +13,7 @@ namespace {
 // Replaces operands by copies that are contiguous along k, in the workspace behind the partial sums.
 Status make_copies(GemmArguments& g, const GemmPlan& plan, const Workspace& workspace, cudaStream_t stream) {
   const TransposedCopies& copies = plan.copies;
+  if (!copies.any()) return {};
   float* to = static_cast<float*>(workspace.data) + partial_sums_bytes({g.m, g.n, g.k}, plan) / 4;
   const int64_t stride = copy_stride(g.k);
   if (copies.b) {
@@ -35,10 +36,10 @@ template <class T, class C>
 Status gemm_with_plan(const char* name, const GemmPlan& plan, GemmArgumentsOf<T, C> g, Workspace workspace,
                       cudaStream_t stream) {
   if (g.m == 0 || g.n == 0) return {};
-  if constexpr (std::is_same_v<T, float>) RONDO_RETURN_IF_ERROR(make_copies(g, plan, workspace, stream));
   if (plan.tile.arithmetic != g.arithmetic)
     return bad_argument(name, ": the tile is one of ", name_of(plan.tile.arithmetic), ", the product one of ",
                         name_of(g.arithmetic));
+  if constexpr (std::is_same_v<T, float>) RONDO_RETURN_IF_ERROR(make_copies(g, plan, workspace, stream));
   if constexpr (std::is_same_v<T, float>)
     if (!uses_tensor_cores(g.arithmetic)) return launch_gemm_fma(name, plan, g, workspace, stream);
   return with_tensor_arithmetic<T>(g.arithmetic, [&]<Arithmetic kArithmetic>() {

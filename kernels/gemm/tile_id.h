@@ -28,6 +28,11 @@ struct TileId {
   friend bool operator==(const TileId&, const TileId&) = default;
 };
 
+constexpr const char* name_of(Instruction instruction) {
+  constexpr const char* kNames[] = {"fma", "vector_fma", "mma", "wgmma"};
+  return kNames[static_cast<int>(instruction)];
+}
+
 // "128x128", "128x128v" by vector registers, "128x128 tf32" by mma.sync; "128x256", "2 of 128x256" by wgmma
 std::string name_of(const TileId& tile);
 std::ostream& operator<<(std::ostream& out, const TileId& tile);

@@ -22,7 +22,8 @@ struct TileRows {};
 // Returns run.template operator()<Tile>() for the tile of `rows` that has the id.
 template <class Run>
 Status with_tile_of(TileRows<>, const char* name, const TileId& id, Run&&) {
-  return bad_argument(name, ": there is no tile ", name_of(id), " in this build");
+  return bad_argument(name, ": this build has no tile ", name_of(id), " of ", name_of(id.instruction), " in ",
+                      name_of(id.arithmetic));
 }
 template <class Row, class... Others, class Run>
 Status with_tile_of(TileRows<Row, Others...>, const char* name, const TileId& id, Run&& run) {

@@ -17,8 +17,8 @@ struct TileInfo {
   TileId id;
   int threads;
   int bytes_k_major, bytes_mn_major;  // shared memory of a block's k-tiles, for each order of A
-  double
-      efficiency;  // of the multiply-adds of a full tile, relative to others of its instruction and arithmetic
+  // Of the multiply-adds of a full tile, relative to others of its instruction and arithmetic.
+  double efficiency;
 };
 // The tiles of this build: by multiply-adds, by mma.sync, by wgmma, then by vector registers, which a GPU
 // build does not have.

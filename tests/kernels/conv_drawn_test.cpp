@@ -91,13 +91,15 @@ class DrawnTensorConvolutions : public testing::TestWithParam<Math> {
     if (shared_bytes(tile, kGatherNeeds) <= device_.shared_bytes_per_block) {
       ASSERT_TRUE(ok(conv2d_forward_with_plan<float>(
           &with, y_view(c, y.data()), x_view<const float>(c, in.data()),
-          filter_view<const float>(c, weights.data()), c.options, epilogue, of_y.workspace(), stream)));
+          filter_view<const float>(c, weights.data()), options_for(c.options, tile.id), epilogue,
+          of_y.workspace(), stream)));
       EXPECT_TRUE(near(y.download(), conv2d_reference(c, x, filter, bias, fused),
                        conv2d_reference(c, abs_x, abs_filter, absolute(bias), false), c.r * c.s * c.c))
           << "forward";
       ASSERT_TRUE(ok(conv2d_data_gradient_with_plan<float>(
           &with, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
-          filter_view<const float>(c, weights.data()), c.options, of_dx.workspace(), stream)));
+          filter_view<const float>(c, weights.data()), options_for(c.options, tile.id), of_dx.workspace(),
+          stream)));
       EXPECT_TRUE(near(dx.download(), conv2d_data_gradient_reference(c, dy, filter),
                        conv2d_data_gradient_reference(c, abs_dy, abs_filter), c.r * c.s * c.k))
           << "data gradient";
@@ -105,7 +107,7 @@ class DrawnTensorConvolutions : public testing::TestWithParam<Math> {
     if (shared_bytes(tile, kPatchNeeds) <= device_.shared_bytes_per_block) {
       ASSERT_TRUE(ok(conv2d_filter_gradient_with_plan<float>(
           &of_dw, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
-          x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
+          x_view<const float>(c, in.data()), options_for(c.options, tile.id), scratch.workspace(), stream)));
       EXPECT_TRUE(near(dw.download(), conv2d_filter_gradient_reference(c, dy, x),
                        conv2d_filter_gradient_reference(c, abs_dy, abs_x), pixels))
           << "filter gradient";
@@ -260,7 +262,8 @@ TEST(TensorConvolutions, Tf32x3HasTheErrorOfFp32) {
                   const ConvPlan plan = plan_of_tile(tile);
                   EXPECT_TRUE(ok(conv2d_forward_with_plan<float>(
                       &plan, y_view(c, y.data()), x_view<const float>(c, in.data()),
-                      filter_view<const float>(c, weights.data()), c.options, {}, {}, stream)));
+                      filter_view<const float>(c, weights.data()), options_for(c.options, tile), {}, {},
+                      stream)));
                   return y.download();
                 });
       }
@@ -269,14 +272,15 @@ TEST(TensorConvolutions, Tf32x3HasTheErrorOfFp32) {
         const Floats dy = factors(kind, c.y_size(), 3, image_of_y),
                      filter = factors(kind, c.filter_size(), 2, channel);
         GuardedBuffer<float> gradient(dy), weights(filter);
-        compare(c.r * c.s * c.k, conv2d_data_gradient_reference(c, dy, filter),
-                conv2d_data_gradient_reference(c, absolute(dy), absolute(filter)), [&](const TileId& tile) {
-                  const ConvPlan plan = plan_of_tile(tile);
-                  EXPECT_TRUE(ok(conv2d_data_gradient_with_plan<float>(
-                      &plan, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
-                      filter_view<const float>(c, weights.data()), c.options, {}, stream)));
-                  return dx.download();
-                });
+        compare(
+            c.r * c.s * c.k, conv2d_data_gradient_reference(c, dy, filter),
+            conv2d_data_gradient_reference(c, absolute(dy), absolute(filter)), [&](const TileId& tile) {
+              const ConvPlan plan = plan_of_tile(tile);
+              EXPECT_TRUE(ok(conv2d_data_gradient_with_plan<float>(
+                  &plan, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
+                  filter_view<const float>(c, weights.data()), options_for(c.options, tile), {}, stream)));
+              return dx.download();
+            });
       }
       {
         SCOPED_TRACE(concat("filter gradient, ", name_of(kind), ", ", testing::PrintToString(c)));
@@ -288,7 +292,8 @@ TEST(TensorConvolutions, Tf32x3HasTheErrorOfFp32) {
                   const ConvPlan plan = filter_plan_of_tile(tile, geometry_of(c));
                   EXPECT_TRUE(ok(conv2d_filter_gradient_with_plan<float>(
                       &plan, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
-                      x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
+                      x_view<const float>(c, in.data()), options_for(c.options, tile), scratch.workspace(),
+                      stream)));
                   return dw.download();
                 });
       }

@@ -109,19 +109,21 @@ TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
         const ConvPlan with = plan_of_tile(tile.id, splits);
         ASSERT_TRUE(ok(conv2d_forward_with_plan<float>(
             &with, y_view(c, out.data()), x_view<const float>(c, in.data()),
-            filter_view<const float>(c, weights.data()), c.options, {.bias = biases.view(), .relu = true},
-            of_y.workspace(), stream)));
+            filter_view<const float>(c, weights.data()), options_for(c.options, tile.id),
+            {.bias = biases.view(), .relu = true}, of_y.workspace(), stream)));
         EXPECT_TRUE(all_near(out.download(), expected_y, 0)) << what;
         ASSERT_TRUE(ok(conv2d_data_gradient_with_plan<float>(
             &with, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
-            filter_view<const float>(c, weights.data()), c.options, of_dx.workspace(), stream)));
+            filter_view<const float>(c, weights.data()), options_for(c.options, tile.id), of_dx.workspace(),
+            stream)));
         EXPECT_TRUE(all_near(dx.download(), expected_dx, 0)) << what;
       }
       if (shared_bytes(tile, kPatchNeeds) <= device.shared_bytes_per_block) {
         const ConvPlan with = filter_plan_of_tile(tile.id, geometry_of(c));
         ASSERT_TRUE(ok(conv2d_filter_gradient_with_plan<float>(
             &with, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
-            x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
+            x_view<const float>(c, in.data()), options_for(c.options, tile.id), scratch.workspace(),
+            stream)));
         EXPECT_TRUE(all_near(dw.download(), expected_dw, summands <= 4096 ? 0 : summands * 0x1p-24)) << what;
       }
     }
@@ -259,6 +261,24 @@ TEST(Conv2dSplits, BitsOfEveryTileAndImage) {
       }
     }
   }
+}
+
+TEST(Conv2dPlan, ATileOfAnotherArithmeticIsRefused) {
+  const ConvCase c = {1, 5, 5, 4, 4, 3, 3};
+  GuardedBuffer<float> x(c.x_size()), filter(c.filter_size()), y(c.y_size()), dw(c.filter_size());
+  const Stream stream;
+  const ConvPlan plan = plan_of_tile(mma_tile(Arithmetic::tf32, 64, 64));
+  const char* const says = ": the tile is one of tf32, the convolution one of fp32";
+  const auto xs = x_view<const float>(c, x.data()), ys = y_view<const float>(c, y.data());
+  const auto ws = filter_view<const float>(c, filter.data());
+  EXPECT_TRUE(refused(
+      conv2d_forward_with_plan<float>(&plan, y_view(c, y.data()), xs, ws, c.options, {}, {}, stream), says));
+  EXPECT_TRUE(refused(
+      conv2d_data_gradient_with_plan<float>(&plan, x_view(c, x.data()), ys, ws, c.options, {}, stream),
+      says));
+  EXPECT_TRUE(refused(conv2d_filter_gradient_with_plan<float>(&plan, filter_view(c, dw.data()), ys, xs,
+                                                              c.options, {}, stream),
+                      says));
 }
 
 TEST(Conv2dSplits, AWorkspaceThatIsTooSmallIsRefused) {

@@ -19,4 +19,12 @@ inline ConvPlan filter_plan_of_tile(const TileId& tile, const ConvGeometry& geom
   return plan_of_tile(tile, conv2d_splits(ConvOperation::filter_gradient, geometry));
 }
 
+// `options` with the arithmetic of the tile.
+inline Conv2dOptions options_for(Conv2dOptions options, const TileId& tile) {
+  options.math = tile.arithmetic == Arithmetic::tf32     ? Math::tf32
+                 : tile.arithmetic == Arithmetic::tf32x3 ? Math::tf32x3
+                                                         : Math::fp32;
+  return options;
+}
+
 }  // namespace rondo::test

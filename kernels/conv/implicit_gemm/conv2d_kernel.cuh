@@ -12,8 +12,8 @@
 // phase.
 //
 // If there are too few tiles for a GPU, each tile has several blocks (blockIdx.y), which divide k and write
-// partial sums (../../gemm/partial_sums.cuh). All tiles divide it at the same taps and channels, also where they
-// leave out taps. So the bits do not depend on the tile.
+// partial sums (../../gemm/partial_sums.cuh). All tiles divide it at the same taps and channels, also where
+// they leave out taps. So the bits do not depend on the tile.
 //
 // The kernel is for every kind of tile. fma/ and mma/ instantiate it for the tiles of one arithmetic a file.
 #pragma once
@@ -197,20 +197,6 @@ Status launch_conv2d_tile(const char* name, Conv2dParameters<typename Tile::Elem
                              .block_x = Tile::kThreads,
                              .shared_bytes = sizeof(Conv2dShared<Tile, operation>)};
   return launch(name, shape, stream, conv2d_kernel<Tile, operation>, p);
-}
-
-// Sets the epilogue of the kernel, and the widths of the copies and stores. Returns false if there is nothing
-// to compute.
-template <ConvOperation operation, class T>
-bool prepare_conv2d(Conv2dParameters<T>& p, const ConvEpilogue<T>& epilogue) {
-  const ConvGeometry& g = p.geometry;
-  const int columns = operation == ConvOperation::forward ? g.k : g.c,
-            from_channels = operation == ConvOperation::forward ? g.c : g.k;
-  p.from_width = copy_width(p.from, from_channels, from_channels);
-  p.filter_width = copy_width(p.filter, g.c, g.c);
-  p.epilogue = p.partials.data ? Epilogue{.aligned = true} : tile_epilogue<4>(epilogue, p.to, columns);
-  return columns > 0 && g.images > 0 &&
-         (operation == ConvOperation::data_gradient ? g.h > 0 && g.w > 0 : g.output_pixels > 0);
 }
 
 // The same for both operations.

@@ -3,8 +3,8 @@
 //   rows = (tap, in channel), columns = out channels, k = output pixels of the whole batch
 //
 // The result is the transpose of dw; it has few values and is stored transposed. Blocks share tiles and split
-// k (gemm/split_k.h). Rows are (tap, channel) rather than out channels because there are more of them, and tiles
-// are higher than wide, so less of a tile is unused.
+// k (gemm/split_k.h). Rows are (tap, channel) rather than out channels because there are more of them, and
+// tiles are higher than wide, so less of a tile is unused.
 //
 // The kernel is for every kind of tile. fma/ and mma/ instantiate it for the tiles of one arithmetic a file.
 #pragma once

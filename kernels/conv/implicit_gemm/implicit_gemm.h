@@ -16,8 +16,8 @@ namespace rondo {
 inline constexpr TileNeeds kGatherNeeds = {Order::k_major, 24};
 inline constexpr TileNeeds kPatchNeeds = {Order::mn_major, 12};
 
-// The number of parts of the sum over k (conv2d_product()): more than 1 if there are too few tiles for a large
-// GPU and the sum is long. A function of the shape alone, as split_k().
+// The number of parts of the sum over k (conv2d_product()): more than 1 if there are too few tiles for a
+// large GPU and the sum is long. A function of the shape alone, as split_k().
 int64_t conv2d_splits(ConvOperation operation, const ConvGeometry& geometry);
 
 // The bytes of the workspace for the partial sums; 0 for one part.
@@ -30,8 +30,8 @@ struct ImplicitGemmPlan {
   bool transposed_filter = false;  // wgmma reads a copy of the filter (transpose_filter())
 };
 
-// wgmma is for 16-bit types, and for y and dx in tf32 and tf32x3, where choose_wgmma_conv_tile() estimates the
-// shortest time for it. `a`, `b`: the operands in argument order; only their alignment is used.
+// wgmma is for 16-bit types, and for y and dx in tf32 and tf32x3, where choose_wgmma_conv_tile() estimates
+// the shortest time for it. `a`, `b`: the operands in argument order; only their alignment is used.
 ImplicitGemmPlan choose_implicit_gemm_plan(ConvOperation operation, const ConvGeometry& geometry,
                                            Arithmetic arithmetic, const void* a, const void* b,
                                            const DeviceProperties& device);

@@ -5,7 +5,7 @@
 //
 // A block transforms both operands into shared memory, one k-tile at a time. There each warp
 // multiplies one frequency. dw has few values, so several blocks compute the same rows and columns for
-// different tiles; their parts are added in order (partial_sums.cuh).
+// different tiles; their parts are added in order (gemm/partial_sums.cuh).
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/conv/winograd/winograd_tile.cuh>
 #include <rondo/kernels/core/launch.cuh>

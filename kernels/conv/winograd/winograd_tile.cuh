@@ -67,7 +67,7 @@ struct Sums {
 
   static __device__ __forceinline__ int frequency() { return threadIdx.x / Tile::kThreadsPerFrequency; }
   // The place of the thread in the grid of one frequency. With kCombinesLoads, in the order for which the
-  // hardware combines the warp's loads: see ThreadInTile (gemm/tile.cuh).
+  // hardware combines the warp's loads: see ThreadInTile (gemm/fma/tile.cuh).
   static __device__ __forceinline__ ThreadInTile thread() {
     const int thread = static_cast<int>(threadIdx.x) % Tile::kThreadsPerFrequency;
     if constexpr (!Tile::kVectors && kCombinesLoads) {

@@ -8,9 +8,9 @@ namespace rondo {
 inline Status check_fp32_rung(const char* name, MatrixView<float> c, MatrixView<const float> a,
                               MatrixView<const float> b, const GemmOptions& options,
                               const Workspace& workspace, GemmArguments* arguments) {
-  RONDO_RETURN_IF_ERROR(check_gemm(name, nullptr, c, a, b, options, workspace, arguments));
-  if (options.math == Math::fp32) return {};
-  return bad_argument(name, ": math is ", name_of(options.math), ", this rung has only fp32");
+  if (options.math != Math::fp32)
+    return bad_argument(name, ": math is ", name_of(options.math), ", this rung has only fp32");
+  return check_gemm(name, nullptr, c, a, b, options, workspace, arguments);
 }
 
 }  // namespace rondo

@@ -1,8 +1,8 @@
 // Idea:      load the next k-tile while the current one is multiplied. cp.async copies from global to shared
 //            memory without registers, and its zero fill handles tails at no cost. For few results with a
 //            long sum, several blocks share a tile and split k (split_k.h).
-// Builds on: gemm_05_vectorised. The kernel is in fma/pipelined.cuh; gemm() chooses among its tiles, this rung
-//            uses 128 x 128, or 64 x 64 if a block has too little shared memory.
+// Builds on: gemm_05_vectorised. The kernel is in fma/pipelined.cuh; gemm() chooses among its tiles, this
+//            rung uses 128 x 128, or 64 x 64 if a block has too little shared memory.
 // Limit now: instruction issue on 9.0 and 10.0, the fp32 pipes on 8.0. Of about 276 instructions per two
 //            steps of k, only about 20 are not multiply-adds.
 // Counted:   0.0059 global requests of 16 bytes per lane, 0.11 wavefronts of shared memory per multiply-add,

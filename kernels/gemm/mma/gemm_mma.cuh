@@ -1,5 +1,5 @@
-// The launcher of the products by mma.sync. Each .cu file instantiates it for one arithmetic, so that they are
-// compiled side by side.
+// The launcher of the products by mma.sync. Each .cu file instantiates it for one arithmetic, so that they
+// are compiled side by side.
 #pragma once
 
 #include <rondo/kernels/gemm/mma/gemm_mma.h>

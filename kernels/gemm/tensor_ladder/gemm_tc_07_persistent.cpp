@@ -1,8 +1,8 @@
 // Idea:      one block per multiprocessor computes a sequence of tiles. The producer thread runs ahead across
 //            tiles: it loads the next tile's first k-tiles during the epilogue of the current one. The order
-//            of the tiles (wgmma/tile_order.h) lets blocks that run at the same time read the same rows and columns
-//            from L2. The kernel also supports other tiles and split-K, which gemm() uses (gemm_plan.h); this
-//            rung uses 128 x 256 without split-K.
+//            of the tiles (wgmma/tile_order.h) lets blocks that run at the same time read the same rows and
+//            columns from L2. The kernel also supports other tiles and split-K, which gemm() uses
+//            (gemm_plan.h); this rung uses 128 x 256 without split-K.
 // Builds on: gemm_tc_06_warp_specialized. The kernel is in wgmma/persistent.cuh.
 // Limit now: L2, which sends each k-tile to every block that needs it; the stores, during which both
 //            consumers are idle.

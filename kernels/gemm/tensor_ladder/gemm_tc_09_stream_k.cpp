@@ -3,8 +3,8 @@
 //            evenly among the blocks (stream_k.cuh). A block that has a part of a tile writes its sums to the
 //            workspace. Of the warps with the same rows of a tile, the last one to arrive adds their parts in
 //            the order of k, and stores the results. No block waits for another.
-// Builds on: gemm_tc_07_persistent. The kernel is in wgmma/stream_k_kernel.cuh, with the tiles of 07, of which
-//            this rung uses 128 x 256.
+// Builds on: gemm_tc_07_persistent. The kernel is in wgmma/stream_k_kernel.cuh, with the tiles of 07, of
+//            which this rung uses 128 x 256.
 // Limit now: the partial sums, 128 KB for each part of a tile. They pay if the tile has a long sum, and if
 //            the last round of whole tiles is far from full. The results depend on the number of blocks.
 // Next:      blocks of a cluster that divide tiles, with multicast as in gemm_tc_08_clusters.

@@ -14,9 +14,12 @@ template <class T>
 Status check_rung(const char* name, MatrixView<T> c, MatrixView<const T> a, MatrixView<const T> b,
                   const GemmOptions& options, const Workspace& workspace, GemmArgumentsOf<T>* arguments,
                   GemmWorkspaceBytes* needed = nullptr) {
-  RONDO_RETURN_IF_ERROR(check_gemm(name, needed, c, a, b, options, workspace, arguments));
-  if (!std::is_same_v<T, float> || options.math == Math::tf32) return {};
-  return bad_argument(name, ": math is ", name_of(options.math), ", this rung has only tf32");
+  if (std::is_same_v<T, float>) {
+    RONDO_RETURN_IF_ERROR(check_math(name, options.math));
+    if (options.math != Math::tf32)
+      return bad_argument(name, ": math is ", name_of(options.math), ", this rung has only tf32");
+  }
+  return check_gemm(name, needed, c, a, b, options, workspace, arguments);
 }
 
 // Defines the three instances of a rung.

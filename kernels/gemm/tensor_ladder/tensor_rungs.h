@@ -16,7 +16,8 @@ namespace rondo {
 RONDO_TENSOR_RUNG(gemm_tc_01_fragments);
 RONDO_TENSOR_RUNG(gemm_tc_02_shared_tiles);
 RONDO_TENSOR_RUNG(gemm_tc_03_ldmatrix);
-// gemm_06_pipelined with a tile for tensor cores. It splits long sums, and needs gemm_workspace_bytes().
+// gemm_06_pipelined with a tile for tensor cores. It splits long sums, and needs
+// split_k_workspace_bytes() (split_k.h).
 RONDO_TENSOR_RUNG(gemm_tc_04_pipelined);
 // The following need compute capability 9.0, and operands that tensor maps can describe: gemm_plan.h.
 RONDO_TENSOR_RUNG(gemm_tc_05_wgmma);

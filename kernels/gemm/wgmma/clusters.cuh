@@ -1,7 +1,7 @@
 // The persistent kernel for clusters of two blocks: two tiles one below the other need the same columns of B.
-// Each block loads its rows of A and half of the columns of B, and a multicast copies that half to both, so L2
-// sends 2/3 of the bytes. A stage is free when the consumers of both blocks are done with it, so each consumer
-// warp arrives at a barrier of its own block and of the other.
+// Each block loads its rows of A and half of the columns of B, and a multicast copies that half to both, so
+// L2 sends 2/3 of the bytes. A stage is free when the consumers of both blocks are done with it, so each
+// consumer warp arrives at a barrier of its own block and of the other.
 #pragma once
 
 #include <rondo/kernels/core/ptx/cluster.cuh>

@@ -1,5 +1,5 @@
-// The products by wgmma in tf32x3: the persistent kernel with the roles of wgmma_tf32x3.cuh. Operands that are
-// not K-major, and those that tensor maps cannot describe, are for mma.sync.
+// The products by wgmma in tf32x3: the persistent kernel with the roles of wgmma_tf32x3.cuh. Operands that
+// are not K-major, and those that tensor maps cannot describe, are for mma.sync.
 #include <rondo/kernels/gemm/wgmma/gemm_wgmma.h>
 #include <rondo/kernels/gemm/wgmma/persistent.cuh>
 #include <rondo/kernels/gemm/wgmma/tiles.cuh>

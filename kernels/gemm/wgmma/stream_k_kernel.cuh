@@ -1,6 +1,6 @@
 // The persistent kernel by stream-K: the last tiles are divided by k-tiles, evenly among the blocks
-// (../stream_k.cuh). A block that has a part of a tile writes its sums to the workspace. Of the warps with the
-// same rows of a tile, the last one to arrive adds their parts in the order of k, and stores the results
+// (../stream_k.cuh). A block that has a part of a tile writes its sums to the workspace. Of the warps with
+// the same rows of a tile, the last one to arrive adds their parts in the order of k, and stores the results
 // (partial_tiles.cuh). No block waits for another.
 #pragma once
 

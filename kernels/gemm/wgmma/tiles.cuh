@@ -1,9 +1,10 @@
 // The tiles of wgmma, of gemm().
 //
-// Their efficiencies are relative to 128 x 256. Those of single blocks are estimates, from the bytes of shared
-// memory that a product reads; no source has one of 192 x 176, whose tiles cover 2056 x 2056 results in one
-// round of 132. That of pairs is 734 to 704 TFLOP/s, of a kernel with these tiles at 4096 x 4096 x 4096 on an
-// H100 (github.com/pranjalssh/fast.cu). tf32x3 has two sums, which fit into the registers of a small tile only.
+// Their efficiencies are relative to 128 x 256. Those of single blocks are estimates, from the bytes of
+// shared memory that a product reads; no source has one of 192 x 176, whose tiles cover 2056 x 2056 results
+// in one round of 132. That of pairs is 734 to 704 TFLOP/s, of a kernel with these tiles at 4096 x 4096 x
+// 4096 on an H100 (github.com/pranjalssh/fast.cu). tf32x3 has two sums, which fit into the registers of a
+// small tile only.
 #pragma once
 
 #include <rondo/kernels/gemm/tile_row.h>

@@ -27,8 +27,8 @@ struct WarpSpecializedTile : WgmmaTile<T, M, N, Groups, Stages> {
   static_assert(kWarpgroup * (kProducerRegisters + Groups * kConsumerRegisters) <= 65536);
 };
 
-// The same for a cluster of two blocks with tiles one below the other (clusters.cuh). kM and kN are those of a
-// block.
+// The same for a cluster of two blocks with tiles one below the other (clusters.cuh). kM and kN are those of
+// a block.
 template <class T, int M, int N, int Groups, int Stages>
 struct ClusterTile : WarpSpecializedTile<T, M, N, Groups, Stages> {
   static constexpr int kBlocks = 2;

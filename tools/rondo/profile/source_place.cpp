@@ -5,7 +5,7 @@ namespace rondo::program {
 namespace {
 
 // Relative to the source tree. The headers are found through the build's include folders, which are links:
-// <build>/include/rondo_kernels/rondo/kernels/gemm/tile.cuh.
+// <build>/include/rondo_kernels/rondo/kernels/gemm/fma/tile.cuh.
 std::string relative(std::string file) {
   const std::string root = RONDO_SOURCE_DIR "/";
   if (const size_t at = file.find("include/rondo_"); at != std::string::npos)

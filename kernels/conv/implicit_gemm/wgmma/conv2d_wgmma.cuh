@@ -6,7 +6,7 @@
 // Which pixels a tile has is a policy, `Rows` (conv_rows.cuh). The filters of the data gradient are MN-major.
 // wgmma transposes those of 16 bits; floats need a transposed copy (transpose_filter()).
 //
-// With the tiles of tf32x3, the pixels are A and the filter is B of ../../gemm/wgmma_tf32x3.cuh: the
+// With the tiles of tf32x3, the pixels are A and the filter is B of ../../../gemm/wgmma/wgmma_tf32x3.cuh: the
 // consumers split the pixels in registers, the splitters split the filter in shared memory.
 //
 // If there are too few tiles for a GPU, each tile is computed in parts, as in conv2d_kernel.cuh: sums over a

@@ -2,7 +2,6 @@
 
 #include <rondo/kernels/conv/implicit_gemm/wgmma/pixel_box.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
-#include <rondo/kernels/gemm/split_k.h>
 #include <rondo/kernels/gemm/transposed_copy.h>
 #include <rondo/kernels/conv/implicit_gemm/taps.cuh>
 #include <rondo/kernels/conv/implicit_gemm/wgmma/im2col_axis.cuh>
@@ -16,8 +15,8 @@ namespace {
 constexpr int kLargestStride = 8;  // of a tensor map
 constexpr int kLineBytes = 128;    // of k, in the k-tiles of all kernels by tensor cores
 
-// The columns of a tile, and its efficiency as in kWgmmaTiles of gemm/wgmma/tiles.cuh; that of 64 columns is an
-// estimate in the same way. wgmma_conv.cuh has the types.
+// The columns of a tile, and its efficiency as in kWgmmaTiles of gemm/wgmma/tiles.cuh; that of 64 columns is
+// an estimate in the same way. wgmma_conv.cuh has the types.
 struct ConvColumns {
   int n;
   double efficiency;

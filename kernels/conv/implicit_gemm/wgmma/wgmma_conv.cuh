@@ -3,8 +3,8 @@
 // The tensor memory accelerator gathers the patches of an implicit GEMM: a tile's rows (or, for the filter
 // gradient, its steps of k) are the pixels of a box (pixel_box.h) or consecutive pixels (conv_rows.cuh), and
 // a copy of them, shifted by a tap, is a k-tile, with the zeros of the padding. No thread computes an
-// address. The rest is the kernel of gemm/wgmma/persistent.cuh: one thread loads, warpgroups multiply, a block
-// computes tile after tile.
+// address. The rest is the kernel of gemm/wgmma/persistent.cuh: one thread loads, warpgroups multiply, a
+// block computes tile after tile.
 #pragma once
 
 #include <rondo/kernels/conv/implicit_gemm/wgmma/pixel_box.h>
