@@ -386,12 +386,12 @@ TEST_F(Profile, AnAlgorithmThatDoesNotFitIsRefused) {
   EXPECT_TRUE(report.parts[2].kernels[0].name.starts_with("few_channels")) << report.parts[2].kernels[0].name;
 }
 
-// The drawing in docs/profiling.md. Those of gemm_elements.cuh, which the line calls, come before it.
+// The drawing in docs/profiling.md. Those of gemm_elements.cuh, which the line calls, come after it.
 TEST_F(Profile, TheDocumentationShowsTheDrawing) {
   const ProfileReport report = run_profile(gemm_arguments(64, "04_register_tiles"));
   const std::vector<AccessDrawing> drawings = drawings_of_line(report, "gemm_04_register_tiles.cu:39");
   EXPECT_EQ(test::missing(test::read_text(SOURCE_DIR "/docs/profiling.md"),
-                          {"--draw gemm_04_register_tiles.cu:39\n...\n" + drawing_text(drawings.back(), {})}),
+                          {"--draw gemm_04_register_tiles.cu:39\n...\n" + drawing_text(drawings.front(), {})}),
             "");
 }
 
