@@ -2,6 +2,7 @@
 // list that is assigned in a template, so the launch shape of persistent blocks, or an epilogue, would have
 // other values than g++ gives them. The linker sends cudaLaunchKernelExC to this file (-Wl,--wrap).
 #include <gtest/gtest.h>
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/gemm/gemm_with_plan.h>
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma/conv2d_wgmma.cuh>
