@@ -16,7 +16,7 @@ class DeviceMemory final : public MemoryMap {
 
   bool find(uint64_t address, uint64_t* begin, uint64_t* end, bool* writable,
             std::string* problem) const override {
-    const simt::Memory& memory = simt::Runtime::get().memory;
+    const simt::Memory& memory = simt::Runtime::of_workers().memory;
     const auto range = memory.find(reinterpret_cast<const void*>(address));
     if (!range) {
       *problem = "neither device memory nor pinned host memory (pageable host memory, or freed already?)";

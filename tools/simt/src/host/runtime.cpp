@@ -102,6 +102,8 @@ Runtime& Runtime::get() {
   return *runtime;
 }
 
+Runtime& Runtime::of_workers() { return *instance.load(); }
+
 bool Runtime::started() { return instance != nullptr; }
 
 void Runtime::check_ordinal(int device) const {

@@ -163,6 +163,8 @@ HostThread& host_thread();
 
 struct Runtime {
   static Runtime& get();
+  // For kernels on the workers, which may still run while the process ends: shut_down() waits for them.
+  static Runtime& of_workers();
   static bool started();
 
   std::vector<std::unique_ptr<Device>> devices;
