@@ -2,6 +2,7 @@
 
 #include <rondo/kernels/gemm/gemm_arguments.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/gemm/gemm_types.h>
 #include <rondo/kernels/gemm/gemm_with_plan.h>
 
 namespace rondo {
@@ -26,11 +27,7 @@ Status checked_gemm(MatrixView<C> c, MatrixView<const T> a, MatrixView<const T> 
 #define RONDO_GEMM(T, C)                                                                      \
   template Status checked_gemm<T, C>(MatrixView<C>, MatrixView<const T>, MatrixView<const T>, \
                                      const GemmOptions&, Workspace, cudaStream_t);
-RONDO_GEMM(float, float)
-RONDO_GEMM(__nv_bfloat16, __nv_bfloat16)
-RONDO_GEMM(__nv_bfloat16, float)
-RONDO_GEMM(__half, __half)
-RONDO_GEMM(__half, float)
+RONDO_FOR_GEMM_TYPES(RONDO_GEMM)
 #undef RONDO_GEMM
 
 }  // namespace rondo

@@ -2,6 +2,7 @@
 
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/dtype.h>
+#include <rondo/kernels/gemm/gemm_types.h>
 
 #include <type_traits>
 
@@ -48,11 +49,7 @@ Status check_gemm(const char* name, GemmWorkspaceBytes* needed, MatrixView<C> c,
   template Status check_gemm(const char*, GemmWorkspaceBytes*, MatrixView<C>, MatrixView<const T>, \
                              MatrixView<const T>, const GemmOptions&, const Workspace&,            \
                              GemmArgumentsOf<T, C>*);
-RONDO_CHECK_GEMM(float, float)
-RONDO_CHECK_GEMM(__nv_bfloat16, __nv_bfloat16)
-RONDO_CHECK_GEMM(__nv_bfloat16, float)
-RONDO_CHECK_GEMM(__half, __half)
-RONDO_CHECK_GEMM(__half, float)
+RONDO_FOR_GEMM_TYPES(RONDO_CHECK_GEMM)
 #undef RONDO_CHECK_GEMM
 
 }  // namespace rondo

@@ -1,6 +1,7 @@
 #include <rondo/kernels/gemm/gemm_with_plan.h>
 
 #include <rondo/kernels/gemm/fma/gemm_fma.h>
+#include <rondo/kernels/gemm/gemm_types.h>
 #include <rondo/kernels/gemm/mma/gemm_mma.h>
 #include <rondo/kernels/gemm/transposed_copy.h>
 #include <rondo/kernels/gemm/wgmma/gemm_wgmma.h>
@@ -52,11 +53,7 @@ Status gemm_with_plan(const char* name, const GemmPlan& plan, GemmArgumentsOf<T,
 #define RONDO_GEMM(T, C)                                                                         \
   template Status gemm_with_plan(const char*, const GemmPlan&, GemmArgumentsOf<T, C>, Workspace, \
                                  cudaStream_t);
-RONDO_GEMM(float, float)
-RONDO_GEMM(__nv_bfloat16, __nv_bfloat16)
-RONDO_GEMM(__nv_bfloat16, float)
-RONDO_GEMM(__half, __half)
-RONDO_GEMM(__half, float)
+RONDO_FOR_GEMM_TYPES(RONDO_GEMM)
 #undef RONDO_GEMM
 
 }  // namespace rondo

@@ -34,7 +34,8 @@ class DrawnTensorProducts : public testing::Test {
       (inside ? got : gaps).push_back(all[i]);
       if (!inside) gaps_before.push_back(static_cast<C>(in.c[i]));
     }
-    const double error = largest_sum_error(A::kMath, uses_tensor_cores(Draws::kArithmetic), d.options.alpha == 0 ? 0 : k);
+    const double error =
+        largest_sum_error(A::kMath, uses_tensor_cores(Draws::kArithmetic), d.options.alpha == 0 ? 0 : k);
     ASSERT_TRUE(all_within(got, expected.values, [&](size_t i) {
       const double sums = error * expected.magnitude[i];
       return sums + (sizeof(C) == 2 ? rounding_error<C>(std::abs(expected.values[i]) + sums) : 0);

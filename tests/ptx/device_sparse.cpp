@@ -6,10 +6,10 @@
 namespace ptx_test {
 namespace {
 
-// A shape: k, elements of a register, and what the ISA says of its metadata. Of 16- and 32-bit types, lane t of
-// those of a group that have metadata describes `columns` columns of A from t `columns` on: bits 0 to 15 those
-// of row lane / 4, and the others those of the row 8 on. Of the other types, the lanes in turn describe them
-// in the one row and the other.
+// A shape: k, elements of a register, and what the ISA says of its metadata. Of 16- and 32-bit types, lane t
+// of those of a group that have metadata describes `columns` columns of A from t `columns` on: bits 0 to 15
+// those of row lane / 4, and the others those of the row 8 on. Of the other types, the lanes in turn describe
+// them in the one row and the other.
 struct Shape {
   std::string shape, type;
   int k, per, lanes, columns;

@@ -36,7 +36,7 @@ TEST(PtxDeviceWide, AccessesAreAlignedTo16Bytes) {
 TEST(PtxDeviceWide, AtomicsReturnWhatWasThere) {
   Program program(kernel(kWide + R"(
     mov.b128 %q0, {1, 2}; mov.b128 %q1, {3, 4}; mov.b128 %q2, {5, 6};
-    atom.relaxed.gpu.global.exch.b128 %q3, [%rd1], %q0; st.global.b128 [%rd1+16], %q3;       // {9, 9} -> {1, 2}
+    atom.relaxed.gpu.global.exch.b128 %q3, [%rd1], %q0; st.global.b128 [%rd1+16], %q3;  // {9, 9} -> {1, 2}
     atom.relaxed.gpu.global.cas.b128 %q3, [%rd1], %q1, %q2; st.global.b128 [%rd1+32], %q3;   // stays
     atom.relaxed.gpu.global.cas.b128 %q3, [%rd1], %q0, %q2; st.global.b128 [%rd1+48], %q3;)"));
   std::vector<uint64_t> out(8, 9);

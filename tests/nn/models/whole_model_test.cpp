@@ -117,8 +117,8 @@ struct LayerBounds {
   double parameters;  // gradients of parameters
 };
 
-// Relative to the length of a tensor. A single bfloat16 is off by up to 2^-8, and by how much the 30 outputs are
-// depends on how the tensor cores round. The gradients of parameters are float sums of exact products.
+// Relative to the length of a tensor. A single bfloat16 is off by up to 2^-8, and by how much the 30 outputs
+// are depends on how the tensor cores round. The gradients of parameters are float sums of exact products.
 const LayerBounds kOneLayerBf16 = {0x1p-9, 0x1p-8, 2e-6};
 
 void expect_layers_agree(Pair pair, LayerBounds bounds = kOneLayer) {

@@ -390,9 +390,10 @@ TEST_F(Profile, AnAlgorithmThatDoesNotFitIsRefused) {
 TEST_F(Profile, TheDocumentationShowsTheDrawing) {
   const ProfileReport report = run_profile(gemm_arguments(64, "04_register_tiles"));
   const std::vector<AccessDrawing> drawings = drawings_of_line(report, "gemm_04_register_tiles.cu:39");
-  EXPECT_EQ(test::missing(test::read_text(SOURCE_DIR "/docs/profiling.md"),
-                          {"--draw gemm_04_register_tiles.cu:39\n...\n" + drawing_text(drawings.front(), {})}),
-            "");
+  EXPECT_EQ(
+      test::missing(test::read_text(SOURCE_DIR "/docs/profiling.md"),
+                    {"--draw gemm_04_register_tiles.cu:39\n...\n" + drawing_text(drawings.front(), {})}),
+      "");
 }
 
 // Each kernel of some work: the wavefronts and sectors in units of those that the same accesses need at

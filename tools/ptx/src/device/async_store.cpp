@@ -1,5 +1,5 @@
-// st.async and red.async (PTX ISA 9.7.9.12, 9.7.13.8): values for the shared memory of a block of the cluster,
-// which complete at an mbarrier there.
+// st.async and red.async (PTX ISA 9.7.9.12, 9.7.13.8): values for the shared memory of a block of the
+// cluster, which complete at an mbarrier there.
 #include <array>
 
 #include "bulk_copy.h"
@@ -14,8 +14,8 @@ namespace {
 
 constexpr uint32_t kMostBytes = 16;
 
-// Operands: the address, the mbarrier, the elements. bytes: of an element; numbers: the offset of the mbarrier's
-// address, the type, and the reduction.
+// Operands: the address, the mbarrier, the elements. bytes: of an element; numbers: the offset of the
+// mbarrier's address, the type, and the reduction.
 void run(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   const uint32_t bytes = uint32_t{instruction.bytes} * instruction.elements;
   const BulkReduction how{static_cast<Type>(instruction.numbers[1]),

@@ -22,8 +22,8 @@ struct MultiplyAdd {
   static float of(float a, float b, float c) { return std::fma(a, b, c); }
 };
 
-// option: .ftz; immediate: the rounding, of <cfenv>. volatile: the operation must happen while the rounding is
-// set.
+// option: .ftz; immediate: the rounding, of <cfenv>. volatile: the operation must happen while the rounding
+// is set.
 template <class Operation, int sources>
 [[gnu::noinline, gnu::optimize("rounding-math", "no-tree-vectorize")]] void run(
     Warp& warp, const Instruction& instruction, uint32_t lanes) {

@@ -1,7 +1,7 @@
 // mma.sync (PTX ISA 9.7.14.5): D = A B + C of a warp. The elements of a lane are those of the figures
 // "fragment layout" of each shape. Operands: d, a, b, c. immediate: the type of A, variant: that of B,
-// immediate2: k, elements: rows of A, option: the sums are f16; option2: .satfinite. mma.sp has the metadata as
-// the last operand, and bytes is 1 + the selector.
+// immediate2: k, elements: rows of A, option: the sums are f16; option2: .satfinite. mma.sp has the metadata
+// as the last operand, and bytes is 1 + the selector.
 #include <algorithm>
 #include <cstring>
 
@@ -211,8 +211,8 @@ bool is_integer(Type type) {
 }
 bool is_byte_float(Type type) { return type == Type::e4m3 || type == Type::e5m2; }
 
-// stored_k: the k of the registers of A. Sparse products have the shapes of the dense ones with these registers,
-// and 16 rows.
+// stored_k: the k of the registers of A. Sparse products have the shapes of the dense ones with these
+// registers, and 16 rows.
 Handler handler_of(const Draft& draft, Type d, Type a, Type b, int stored_k) {
   const int rows = draft.instruction.elements, k = stored_k;
   const bool sparse = k != draft.instruction.immediate2;
@@ -254,8 +254,9 @@ bool add_metadata(Decoder& decoder, Draft& draft, const Layout& layout, Type typ
 
 }  // namespace
 
-// mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype, and .xor.popc or .and.popc behind it; mma.sp.sync and
-// mma.sp::ordered_metadata.sync, whose indices ascend. ptxas takes .satfinite before and behind the types.
+// mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype, and .xor.popc or .and.popc behind it; mma.sp.sync
+// and mma.sp::ordered_metadata.sync, whose indices ascend. ptxas takes .satfinite before and behind the
+// types.
 bool decode_mma(Decoder& decoder, Draft& draft) {
   Instruction& instruction = draft.instruction;
   converge_all(draft);
