@@ -44,6 +44,10 @@ struct Warpgroup {
   std::array<Fiber*, kWarpgroup> fibers = {};
 
   std::vector<PendingProduct> products;  // not waited for, oldest first
+  // Products that the last wait covered. Each warp waits for its own part only: the others may still read the
+  // operands until a thread of each warp has returned from the wait. `returned`: the bits of those warps.
+  std::vector<PendingProduct> ending;
+  unsigned returned = 0;
   std::vector<Accumulators> accumulators;
 };
 
@@ -61,7 +65,7 @@ std::vector<unsigned char> read_operand(AsyncState& state, uint64_t descriptor, 
                                         const Place& place);
 void load_operand(float* to, const std::vector<unsigned char>& lines, uint64_t descriptor,
                   const OperandShape& shape);
-// At the wait: raises a fault if the lines have changed.
+// After the waits of all warps: raises a fault if the lines have changed.
 void check_operand(const std::vector<unsigned char>& lines, uint64_t descriptor, const OperandShape& shape,
                    const Place& place);
 // Whether a byte of the operand is in [begin, end), offsets in shared memory.

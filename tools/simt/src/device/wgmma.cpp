@@ -24,6 +24,7 @@ constexpr const char* kMultiply = "wgmma.mma_async";
 constexpr const char* kWait = "wgmma.wait_group";
 constexpr int kRows = 64;
 constexpr uint32_t kPoison = 0xFFFFFFFFu;
+constexpr unsigned kAllWarps = 0xF;
 
 template <class What>
 [[noreturn]] void fail(const char* instruction, const Place& place, const What& what) {
@@ -220,12 +221,10 @@ void multiply_warpgroup(AsyncState& state, Warpgroup& group, const Place& place)
 }
 
 void run_wait(AsyncState& state, Warpgroup& group, unsigned end) {
+  group.ending.clear();
+  group.returned = 0;
   while (!group.products.empty() && group.products.front().group < end) {
     const PendingProduct& pending = group.products.front();
-    const WarpgroupProduct& product = pending.product;
-    check_operand(pending.b_lines, product.b_descriptor, shape_of_b(product, 0), pending.place);
-    if (pending.a.empty())
-      check_operand(pending.a_lines, product.a_descriptor, shape_of_a(product, 0), pending.place);
     check_registers(pending);
     if (state.late()) {
       Accumulators& accumulators = group.accumulators[pending.accumulators];
@@ -241,8 +240,23 @@ void run_wait(AsyncState& state, Warpgroup& group, unsigned end) {
       compute(group, pending);
       if (accumulators.pending == 0) write_registers(accumulators);
     }
+    group.ending.push_back(std::move(group.products.front()));
     group.products.erase(group.products.begin());
   }
+}
+
+// A thread of `warp` has returned from the wait; if all warps have, the operands may change.
+void return_from_wait(Warpgroup& group, unsigned warp) {
+  if (group.returned >> warp & 1) return;
+  group.returned |= 1u << warp;
+  if (group.returned != kAllWarps) return;
+  for (const PendingProduct& ended : group.ending) {
+    const WarpgroupProduct& product = ended.product;
+    check_operand(ended.b_lines, product.b_descriptor, shape_of_b(product, 0), ended.place);
+    if (ended.a.empty())
+      check_operand(ended.a_lines, product.a_descriptor, shape_of_a(product, 0), ended.place);
+  }
+  group.ending.clear();
 }
 
 }  // namespace
@@ -289,17 +303,22 @@ void Block::check_no_pending_products(Fiber& fiber) {
 void AsyncState::check_overwritten(const char* instruction, const void* to_shared, size_t bytes,
                                    const Place& place) const {
   const size_t begin = shared_offset(to_shared), end = begin + bytes;
-  for (const Warpgroup& group : warpgroups_)
-    for (const PendingProduct& pending : group.products) {
+  const auto check = [&](const std::vector<PendingProduct>& products, const char* why) {
+    for (const PendingProduct& pending : products) {
       const WarpgroupProduct& product = pending.product;
       const bool meets_a =
           pending.a.empty() && operand_meets(product.a_descriptor, shape_of_a(product, 0), begin, end);
       if (meets_a || operand_meets(product.b_descriptor, shape_of_b(product, 0), begin, end))
         simt::fail(instruction, place, [&] {
           return "overwrites " + std::string(meets_a ? "a" : "b") + " of the wgmma.mma_async at " +
-                 text(pending.place) + ", which was not waited for";
+                 text(pending.place) + why;
         });
     }
+  };
+  for (const Warpgroup& group : warpgroups_) {
+    check(group.products, ", which was not waited for");
+    check(group.ending, ", which not all four warps have waited for");
+  }
 }
 
 void AsyncState::add_waiting_warpgroups(WaitReport& report) const {
@@ -353,13 +372,16 @@ void wait_for_products(int groups, const Place& place) {
   Fiber& fiber = block.current();
   if (!fiber.wgmma_used || fiber.wgmma_groups <= static_cast<unsigned>(groups)) return;
   const unsigned end = fiber.wgmma_groups - static_cast<unsigned>(groups);
-  const std::vector<PendingProduct>& products = block.async().warpgroup(fiber.rank / kWarpgroup).products;
+  const unsigned number = fiber.rank / kWarpgroup;
+  const std::vector<PendingProduct>& products = block.async().warpgroup(number).products;
   if (products.empty() || products.front().group >= end) return;
   block.warpgroup_rendezvous(kWait, &end, place,
                              [](AsyncState& state, Warpgroup& group, const void* record, const Place&) {
                                run_wait(state, group, *static_cast<const unsigned*>(record));
                              });
   fiber.wgmma_fenced = false;
+  TsanIgnore ignore;
+  return_from_wait(block.async().warpgroup(number), fiber.rank % kWarpgroup / 32);
 }
 
 }  // namespace
