@@ -4,8 +4,13 @@
 #include <rondo/kernels/runtime/trace.h>
 #include <rondo/tests/support/status_checks.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
+
+#ifdef __SIMT__
+#include <simt/settings.h>
+#endif
 
 namespace rondo {
 namespace {
@@ -46,6 +51,37 @@ TEST(Trace, RecordsBeginAndDuration) {
   EXPECT_GE(spans[0].end_us - spans[0].begin_us, 19'900);
   EXPECT_LE(spans[0].end_us, all + 1000);
 }
+
+#ifdef __SIMT__
+// The trace begins while device 1 is busy: its first event is later than that of device 0, and the times of
+// both count from the call.
+TEST(Trace, DevicesHaveOneZero) {
+  const int before = simt::settings().connections;
+  ASSERT_EQ(simt::set_connections(1), cudaSuccess);  // the trace's stream waits for the busy one
+  const DeviceScope scope(1);
+  const Stream busy;
+  std::atomic<bool> begins = false;
+  const auto sleep_from_then = [](void* flag) {
+    while (!*static_cast<std::atomic<bool>*>(flag)) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  };
+  ASSERT_EQ(cudaLaunchHostFunc(busy, sleep_from_then, &begins), cudaSuccess);
+  begins = true;
+  Trace trace({0, 1});
+  const auto begun = std::chrono::steady_clock::now();
+  ASSERT_EQ(simt::set_connections(before), cudaSuccess);
+  for (const int rank : {0, 1}) {
+    const DeviceScope device(rank);
+    const Stream stream;
+    const double since =
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begun).count();
+    { const Trace::Scope span = trace.scope("nothing", "test", rank, "compute", stream); }
+    const std::vector<TraceSpan> spans = trace.collect();
+    ASSERT_EQ(spans.size(), static_cast<size_t>(rank) + 1);
+    EXPECT_GE(spans.back().begin_us, since + 40'000) << "rank " << rank;
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace rondo
