@@ -3,6 +3,8 @@
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/real_images.h>
 
+#include <algorithm>
+
 namespace rondo::test {
 namespace {
 
@@ -141,6 +143,44 @@ TEST(FashionMnistFiles, AreAuthentic) {
   std::vector<int> per_class(10, 0);
   for (uint8_t label : data.train_labels) ++per_class.at(label);
   EXPECT_EQ(per_class, std::vector<int>(10, 6000));
+}
+
+// One file of another origin is enough.
+TEST(FashionMnistFiles, AreAuthenticTogether) {
+  const std::optional<FashionMnist> found = real_images();
+  if (!found) GTEST_SKIP() << kNoRealImages;
+  const auto link = [&](const TemporaryDirectory& to, const std::string& beginning) {
+    for (const auto& file : std::filesystem::directory_iterator(fashion_mnist_directory()))
+      if (const std::string name = file.path().filename(); name.starts_with(beginning))
+        std::filesystem::create_symlink(file.path(), to.path() / name);
+  };
+  const auto authentic = [](const TemporaryDirectory& directory) {
+    return load_fashion_mnist(directory.path().string(), Checksums::report).authentic;
+  };
+  Bytes images = found->test_images, labels = found->test_labels;
+  images[5] ^= 1;
+  std::swap(*std::find(labels.begin(), labels.end(), 0), *std::find(labels.begin(), labels.end(), 1));
+  {
+    TemporaryDirectory directory;
+    link(directory, "train-");
+    link(directory, "t10k-labels");
+    write_file(directory / "t10k-images-idx3-ubyte", idx({10'000, 28, 28}, images));
+    EXPECT_FALSE(authentic(directory)) << "other test images";
+  }
+  {
+    TemporaryDirectory directory;
+    link(directory, "train-");
+    link(directory, "t10k-images");
+    write_file(directory / "t10k-labels-idx1-ubyte", idx({10'000}, labels));
+    EXPECT_FALSE(authentic(directory)) << "other test labels";
+  }
+  {
+    TemporaryDirectory directory;
+    link(directory, "t10k-");
+    write_file(directory / "train-images-idx3-ubyte", idx({1, 28, 28}, Bytes(784)));
+    write_file(directory / "train-labels-idx1-ubyte", idx({1}, {0}));
+    EXPECT_FALSE(authentic(directory)) << "other images and labels for training";
+  }
 }
 
 }  // namespace
