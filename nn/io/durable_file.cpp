@@ -18,12 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The path is the subject of `parts`.
-template <class... Parts>
-[[noreturn]] void refuse(const std::string& path, const Parts&... parts) {
-  throw Error(bad_argument("'", path, "' ", parts...));
-}
-
 // Throws for a call that has just failed and set errno.
 [[noreturn]] void failed(const std::string& path, const std::string& what) {
   throw Error(
@@ -49,7 +43,7 @@ fs::path end_of_links(const std::string& path) {
   constexpr int kMostLinks = 40;  // as in Linux
   fs::path end = fs::absolute(path);
   for (int links = 0; fs::is_symlink(fs::symlink_status(end)); ++links) {
-    if (links == kMostLinks) refuse(path, "is a symbolic link that leads in a circle");
+    if (links == kMostLinks) refuse_path(path, "is a symbolic link that leads in a circle");
     end = end.parent_path() / fs::read_symlink(end);
   }
   return fs::weakly_canonical(end.parent_path()) / end.filename();
@@ -62,22 +56,23 @@ void check_folder(const std::string& path, const fs::path& folder) {
   std::error_code unseen;
   for (fs::path above = folder; above.has_relative_path(); above = above.parent_path())
     if (fs::is_regular_file(above, unseen))
-      refuse(path, "is below '", above.string(), "', which is a file, must be a folder");
-  refuse(path, "is in the folder '", folder.string(), "', which ", why);
+      refuse_path(path, "is below '", above.string(), "', which is a file, must be a folder");
+  refuse_path(path, "is in the folder '", folder.string(), "', which ", why);
 }
 
 fs::path checked_target(const std::string& path) try {
   const fs::path target = path.empty() ? fs::path() : end_of_links(path);
-  if (!target.has_filename() || fs::is_directory(target)) refuse(path, "is a folder, must be a file");
+  if (!target.has_filename() || fs::is_directory(target)) refuse_path(path, "is a folder, must be a file");
   check_folder(path, target.parent_path());
   if (fs::exists(target)) {
-    if (!fs::is_regular_file(target)) refuse(path, "exists and is not a regular file");
+    if (!fs::is_regular_file(target))
+      refuse_path(path, "is ", kind_of(fs::status(target).type()), ", must be a regular file");
     if (access(target.c_str(), W_OK) != 0)
-      refuse(path, "exists and can't be replaced (", std::strerror(errno), ")");
+      refuse_path(path, "exists and can't be replaced (", std::strerror(errno), ")");
   }
   return target;
 } catch (const fs::filesystem_error& error) {
-  refuse(path, "can't be written (", error.code().message(), ")");
+  refuse_path(path, "can't be written (", error.code().message(), ")");
 }
 
 bool is_still(int descriptor, const fs::path& name) {
@@ -107,9 +102,9 @@ Descriptor open_alone(const std::string& path, const fs::path& name, Taken taken
   constexpr mode_t kOrdinary = 0666;  // before the user's umask
   for (;;) {
     Descriptor file(name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kOrdinary);
-    if (file < 0) refuse(path, "can't be written (", std::strerror(errno), ")");
+    if (file < 0) refuse_path(path, "can't be written (", std::strerror(errno), ")");
     // Other errors are ignored: some network file systems have no locks.
-    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) refuse(path, taken());
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) refuse_path(path, taken());
     // The previous owner may have renamed or removed the file between our open and our lock.
     if (is_still(file, name)) return file;
   }

@@ -43,8 +43,6 @@ class RegularFile {
   }
 
  private:
-  void check_kind(unsigned mode) const;
-
   const std::string path_;
   int descriptor_ = -1;
   int64_t size_ = 0;

@@ -195,16 +195,16 @@ TEST_F(Command, SpecialFilesAreRefused) {
     EXPECT_EQ(missing(outcome.err, {kind + ", must be a regular file"}), "");
   };
   const std::string svg = results_ / "runs.svg";
-  refused({"plot", pipe, "--svg", svg}, pipe + ": is a pipe");
-  refused({"plot", "/dev/zero", "--svg", svg}, "/dev/zero: is a character device");
-  refused({"plot", results_.path(), "--svg", svg}, results_.path().string() + ": is a directory");
+  refused({"plot", pipe, "--svg", svg}, "'" + pipe + "' is a pipe");
+  refused({"plot", "/dev/zero", "--svg", svg}, "'/dev/zero' is a character device");
+  refused({"plot", results_.path(), "--svg", svg}, "'" + results_.path().string() + "' is a folder");
   refused({"train", "resnet18", "--data", data_.path(), "--batch", "4", "--resume", pipe},
-          pipe + ": is a pipe");
+          "'" + pipe + "' is a pipe");
   const std::string labels = data_ / "train-labels-idx1-ubyte.gz";
   std::filesystem::remove(labels);
   ASSERT_EQ(mkfifo(labels.c_str(), 0600), 0);
   for (const char* command : {"train lenet", "train resnet18", "strategies lenet"})
-    refused(words_of(command + (" --data " + data_.path().string())), labels + ": is a pipe");
+    refused(words_of(command + (" --data " + data_.path().string())), "'" + labels + "' is a pipe");
   alarm(0);
   EXPECT_EQ(results_.files(), 1u) << "nothing but the pipe";
 }

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/core/math_mode.h>
+#include <rondo/nn/checkpoint/checkpoint.h>
 #include <rondo/nn/data/device_images.h>
 #include <rondo/nn/diagnostics/model_checks.h>
-#include <rondo/nn/checkpoint/checkpoint.h>
 #include <rondo/nn/io/safetensors.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/tests/nn/models/small_data.h>
@@ -612,9 +612,9 @@ TEST_F(CheckpointFile, RefusesPathsThatAreNoFile) {
   EXPECT_EQ(save(nowhere),
             "'" + nowhere + "' is in the folder '" + (directory_ / "none") + "', which does not exist");
   EXPECT_EQ(error_of([&] { load_checkpoint(folder, training.model, *training.optimizer); }),
-            folder + ": is a directory, must be a regular file");
+            "'" + folder + "' is a folder, must be a regular file");
   EXPECT_EQ(error_of([&] { load_checkpoint(nowhere, training.model, *training.optimizer); }),
-            nowhere + ": can't be opened (No such file or directory)");
+            "'" + nowhere + "' can't be opened (No such file or directory)");
 }
 
 }  // namespace

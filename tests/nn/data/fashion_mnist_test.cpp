@@ -73,8 +73,9 @@ TEST_F(DataSet, MissingDirectory) {
                     {directory_ / "absent", "does not exist"}),
             "");
   const std::string file = directory_ / "train-labels-idx1-ubyte.gz";
-  EXPECT_EQ(
-      missing(error_of([&] { load_fashion_mnist(file, Checksums::report); }), {file, "is not a folder"}), "");
+  EXPECT_EQ(missing(error_of([&] { load_fashion_mnist(file, Checksums::report); }),
+                    {"'" + file + "' is a file, must be a folder"}),
+            "");
 }
 
 // A link in a circle is something else than no file.
@@ -89,7 +90,7 @@ TEST_F(DataSet, LinksInACircle) {
   std::filesystem::create_symlink(circle, images);
   load();  // of several names, one that can be opened is taken
   rename("train-images-idx3-ubyte", "elsewhere");
-  expect_refused({images + ": can't be opened (Too many levels of symbolic links)"});
+  expect_refused({"'" + images + "' can't be opened (Too many levels of symbolic links)"});
 }
 
 TEST_F(DataSet, EachMissingFileIsNamed) {

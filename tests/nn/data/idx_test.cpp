@@ -94,7 +94,7 @@ TEST_F(Idx, MissingFile) {
 }
 
 TEST_F(Idx, DirectoryInsteadOfAFile) {
-  EXPECT_EQ(missing(error_of([&] { read_idx(directory_.path().string()); }), {"directory"}), "");
+  EXPECT_EQ(missing(error_of([&] { read_idx(directory_.path().string()); }), {"is a folder"}), "");
 }
 
 TEST_F(Idx, WebPageSavedAsData) {

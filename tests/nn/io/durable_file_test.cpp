@@ -100,9 +100,9 @@ TEST_F(DurableFile, RefusesWhatCanNotBeAFile) {
                                                ", which is a file, must be a folder");
   std::filesystem::remove(directory_ / "file");
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_EQ(refusal(path_), quoted(path_) + " exists and is not a regular file");
+  EXPECT_EQ(refusal(path_), quoted(path_) + " is a pipe, must be a regular file");
   const std::string longest = directory_ / std::string(250, 'n');
-  EXPECT_EQ(refusal("/dev/null"), "'/dev/null' exists and is not a regular file");
+  EXPECT_EQ(refusal("/dev/null"), "'/dev/null' is a character device, must be a regular file");
   EXPECT_EQ(refusal(longest), quoted(longest) + " can't be written (File name too long)");
   EXPECT_EQ(directory_.files(), 1u);
 }

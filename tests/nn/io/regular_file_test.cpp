@@ -67,21 +67,21 @@ TEST_F(RegularFileTest, EveryReaderRefusesEverythingElse) {
   const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
   ASSERT_EQ(bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
 
-  const std::pair<std::string, std::string> kinds[] = {{directory_.path().string(), "is a directory"},
+  const std::pair<std::string, std::string> kinds[] = {{directory_.path().string(), "is a folder"},
                                                        {pipe, "is a pipe"},
                                                        {link, "is a pipe"},
                                                        {name, "is a socket"},
                                                        {"/dev/null", "is a character device"},
                                                        {"/dev/zero", "is a character device"}};
   for (const auto& [path, kind] : kinds) {
-    const std::string refusal = path + ": " + kind + ", must be a regular file";
+    const std::string refusal = "'" + path + "' " + kind + ", must be a regular file";
     EXPECT_EQ(error_of([&] { RegularFile file(path); }), refusal);
     EXPECT_EQ(error_of([&] { DataFile file(path); }), refusal);
     EXPECT_EQ(error_of([&] { read_safetensors(path); }), refusal);
   }
   close(socket);
   EXPECT_EQ(error_of([&] { RegularFile file(path_); }),
-            path_ + ": can't be opened (No such file or directory)");
+            "'" + path_ + "' can't be opened (No such file or directory)");
 }
 
 // A process that waits to write to a pipe keeps waiting, because the pipe is not opened.

@@ -165,13 +165,13 @@ TEST_F(SafetensorsFile, RefusesWhatIsNotOne) {
 
 TEST_F(SafetensorsFile, RefusesWhatIsNoOrdinaryFile) {
   EXPECT_EQ(error_of([&] { read_safetensors(directory_ / "none"); }),
-            directory_ / "none" + ": can't be opened (No such file or directory)");
+            "'" + directory_ / "none" + "' can't be opened (No such file or directory)");
   EXPECT_EQ(error_of([&] { read_safetensors(directory_.path()); }),
-            directory_.path().string() + ": is a directory, must be a regular file");
+            "'" + directory_.path().string() + "' is a folder, must be a regular file");
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_EQ(error_of([&] { read_safetensors(path_); }), path_ + ": is a pipe, must be a regular file");
+  EXPECT_EQ(error_of([&] { read_safetensors(path_); }), "'" + path_ + "' is a pipe, must be a regular file");
   EXPECT_EQ(error_of([] { read_safetensors("/dev/null"); }),
-            "/dev/null: is a character device, must be a regular file");
+            "'/dev/null' is a character device, must be a regular file");
 }
 
 TEST_F(SafetensorsFile, RefusesWhatIsNotJson) {

@@ -170,8 +170,8 @@ TEST_F(Links, APipeDoesNotBlock) {
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   alarm(30);
   EXPECT_EQ(stored_links({0}).note,
-            "are not used: " + path +
-                ": is a pipe, must be a regular file; remove it and run rondo links to "
+            "are not used: '" + path +
+                "' is a pipe, must be a regular file; remove it and run rondo links to "
                 "measure again");
   alarm(0);
 }

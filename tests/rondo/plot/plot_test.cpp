@@ -141,7 +141,7 @@ TEST_F(Plot, RefusesWhatItCannotDraw) {
   test::write_file(directory_ / "other.csv", bytes_of("a,b\n1,2\n"));
   const auto refusal = [&](const std::string& run) { return error_of([&] { plot({good, run}); }); };
   EXPECT_EQ(missing(refusal(directory_ / "absent.csv"), {"absent.csv", "No such file"}), "");
-  EXPECT_EQ(missing(refusal(directory_.path().string()), {"is a directory"}), "");
+  EXPECT_EQ(missing(refusal(directory_.path().string()), {"is a folder"}), "");
   EXPECT_EQ(missing(refusal(directory_ / "other.csv"), {"other.csv'", "line 1"}), "");
   EXPECT_EQ(missing(refusal(empty), {"empty.csv'", "no epoch"}), "");
   EXPECT_FALSE(std::filesystem::exists(svg_)) << "nothing may be left";
