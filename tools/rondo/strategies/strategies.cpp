@@ -142,6 +142,7 @@ void run_strategies(const StrategiesArguments& arguments, std::ostream& out) {
   if (arguments.devices && std::ranges::count(arguments.strategies, nn::StrategyKind::pipeline) > 0)
     static_cast<void>(nn::stages_of(model.network, model.input, arguments.batch, arguments.devices->size()));
 
+  report.devices = take_devices(arguments.devices);  // before the data set, which takes longer
   FashionMnist data;
   if (lenet) {
     ImageTraining where;
@@ -152,7 +153,6 @@ void run_strategies(const StrategiesArguments& arguments, std::ostream& out) {
                                ", the number of training images"));
     keep_first(data, arguments.batch * arguments.steps);
   }
-  report.devices = take_devices(arguments.devices);
   std::unique_ptr<Samples> samples;
   if (lenet)
     samples = std::make_unique<Images>(data, arguments.batch);

@@ -1,10 +1,11 @@
 #include <rondo/kernels/core/counted.h>
-#include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/links/link_file.h>
+#include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/train/ranks.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace rondo::program {
 
@@ -38,8 +39,14 @@ void check_ranks(const RanksArguments& arguments, int in_one, const ProcessGroup
         bad_argument("--group is ", arguments.group, ", must divide ", replicas, ", the number of replicas"));
 }
 
-void set_ranks(nn::DataParallelOptions& options, const RanksArguments& arguments, int in_one,
-               ProcessGroup* processes) {
+std::vector<int> take_ranks(const RanksArguments& arguments, int in_one, const ProcessGroup* processes) {
+  return arguments.devices ? take_devices(arguments.devices)
+         : processes       ? device_for(*processes)
+                           : devices_for(in_one);
+}
+
+void set_ranks(nn::DataParallelOptions& options, const RanksArguments& arguments, std::vector<int> devices,
+               int in_one, ProcessGroup* processes) {
   check_ranks(arguments, in_one, processes);
   options.algorithm = processes || arguments.group > 0 ? Algorithm::hierarchical : arguments.algorithm;
   options.group_size = processes ? 0 : arguments.group;
@@ -47,9 +54,7 @@ void set_ranks(nn::DataParallelOptions& options, const RanksArguments& arguments
   options.math = math_of(arguments.precision);
   options.activations = element_type(arguments.precision);
   options.reduce_dtype = element_type(arguments.reduce_dtype);
-  options.devices = arguments.devices ? take_devices(arguments.devices)
-                    : processes       ? device_for(*processes)
-                                      : devices_for(in_one);
+  options.devices = std::move(devices);
   if (arguments.device_count_invariant) options = nn::with_device_count_invariance(options);
 }
 

@@ -16,10 +16,13 @@ int64_t replicas_for(const RanksArguments& arguments, int in_one, const ProcessG
 // Throws a bad_argument Error for options that exclude each other.
 void check_ranks(const RanksArguments& arguments, int in_one, const ProcessGroup* processes);
 
+// The devices of this process's ranks, which exist on return; the first one is current. Throws rondo::Error.
+std::vector<int> take_ranks(const RanksArguments& arguments, int in_one, const ProcessGroup* processes);
+
 // Sets devices, algorithm, order, group_size, processes and the arithmetic of `options`; its batch must be
-// set. Throws as check_ranks() does. The devices exist on return, and the first one is current.
-void set_ranks(nn::DataParallelOptions& options, const RanksArguments& arguments, int in_one,
-               ProcessGroup* processes);
+// set. `devices` are those of take_ranks(). Throws as check_ranks() does.
+void set_ranks(nn::DataParallelOptions& options, const RanksArguments& arguments, std::vector<int> devices,
+               int in_one, ProcessGroup* processes);
 
 // Chooses the ranks' placement and the algorithm from the measurements of `rondo links` on this machine.
 // Returns a note about the measurements, or "".

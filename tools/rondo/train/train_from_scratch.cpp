@@ -9,6 +9,8 @@
 #include <rondo/tools/rondo/train/training_run.h>
 
 #include <chrono>
+#include <utility>
+#include <vector>
 
 namespace rondo::program {
 namespace {
@@ -75,8 +77,9 @@ void train_from_scratch(const NetworkArguments& arguments, std::ostream& out, co
   refuse_what_the_lesson_lacks(arguments, processes);
   const TrainingFiles files(arguments);
   check_options(arguments, nullptr);
+  std::vector<int> devices = take_ranks(arguments, arguments.recipe.replicas, nullptr);
   const FashionMnist data = load_images(arguments);
-  const TrainingPlan plan = plan_for(arguments, data, nullptr);
+  const TrainingPlan plan = plan_for(arguments, data, std::move(devices), nullptr);
   const lenet::Options options = {.devices = plan.model.devices,
                                   .batch_size = plan.model.batch,
                                   .lr = static_cast<float>(plan.rate),

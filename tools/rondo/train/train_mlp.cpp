@@ -60,7 +60,7 @@ nn::DataParallelOptions options_for(const MlpArguments& arguments, ProcessGroup*
     if (given && arguments.mode != MlpMode::sharded)
       throw Error(bad_argument(option, " is not possible with --mode ", name_of(arguments.mode),
                                ": nothing is reduced"));
-  set_ranks(options, arguments, in_one, processes);
+  set_ranks(options, arguments, take_ranks(arguments, in_one, processes), in_one, processes);
   return options;
 }
 

@@ -69,7 +69,8 @@ void check_options(const NetworkArguments& arguments, const ProcessGroup* proces
         ": each replica has its own statistics, and a checkpoint holds those of one process"));
 }
 
-TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& data, ProcessGroup* processes) {
+TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& data, std::vector<int> devices,
+                      ProcessGroup* processes) {
   const std::string why =
       arguments.limit ? concat(" (--limit ", *arguments.limit, ")") : std::string(" in the training data");
   const Recipe& recipe = arguments.recipe;
@@ -105,7 +106,7 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
   naming("--warmup-steps", [&] {
     plan.fit.learning_rate.check({plan.steps, plan.steps * arguments.epochs});
   });
-  set_ranks(plan.model, arguments, recipe.replicas, processes);
+  set_ranks(plan.model, arguments, std::move(devices), recipe.replicas, processes);
   return plan;
 }
 
@@ -161,8 +162,10 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
       throw Error(
           bad_argument("--resume '", arguments.resume, "' is the file of another output, must be another"));
   check_options(arguments, processes);
+  // Before the data set, which takes longer.
+  std::vector<int> devices = take_ranks(arguments, arguments.recipe.replicas, processes);
   const FashionMnist data = load_images(arguments);
-  TrainingPlan plan = plan_for(arguments, data, processes);
+  TrainingPlan plan = plan_for(arguments, data, std::move(devices), processes);
   const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
   const nn::Graph graph =
       nn::make_graph(network.network, network.input, plan.model.math, plan.model.activations);

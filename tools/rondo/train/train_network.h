@@ -30,9 +30,10 @@ struct TrainingPlan {
 // Checks what does not depend on the data, so that it is refused before they are loaded. Throws a
 // bad_argument Error.
 void check_options(const NetworkArguments& arguments, const ProcessGroup* processes);
-// Checks the arguments against the data first and against the machine last, so that messages depend on the
-// machine only where necessary. Throws a bad_argument Error. To be called after check_options().
-TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& data, ProcessGroup* processes);
+// Checks the arguments against the data. `devices`: of take_ranks(). Throws a bad_argument Error. To be called
+// after check_options().
+TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& data, std::vector<int> devices,
+                      ProcessGroup* processes);
 
 std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, const OptimizerArguments& arguments,
                                               double learning_rate);
