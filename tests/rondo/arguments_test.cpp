@@ -121,6 +121,17 @@ TEST(Arguments, UnknownOptionsAreNamedWithASimilarOne) {
             "train lenet has no option --no-sync; rondo train lenet --help shows what is valid");
 }
 
+TEST(Arguments, MissingAndSurplusValuesAreNamed) {
+  EXPECT_EQ(error_of([] { parse("train lenet --lr"); }),
+            "--lr has no value, must have one (RATE); rondo train lenet --help shows what is valid");
+  EXPECT_EQ(error_of([] { parse("allreduce -e 4 -b"); }),
+            "--minbytes has no value, must have one (SIZE); rondo allreduce --help shows what is valid");
+  EXPECT_EQ(error_of([] { parse("plot --svg"); }),
+            "--svg has no value, must have one (FILE.svg); rondo plot --help shows what is valid");
+  EXPECT_EQ(error_of([] { parse("train lenet --nesterov=1"); }),
+            "--nesterov has a value, must have none; rondo train lenet --help shows what is valid");
+}
+
 // The hint of each command, nested ones included, is a command that shows the options.
 TEST(Arguments, TheHintIsTheHelpOfTheCommand) {
   for (const std::string command :

@@ -5,6 +5,8 @@
 #include <rondo/tools/rondo/support/suggestion.h>
 
 #include <map>
+#include <optional>
+#include <string_view>
 
 namespace rondo::program {
 namespace {
@@ -46,6 +48,20 @@ std::string about_unexpected(const CLI::App& command, const std::string& word) {
   if (option) return concat(subject(command), " no option ", name, hint);
   if (!known.empty()) return concat(subject(command), " no command '", name, "'", hint);
   return concat("'", name, "' is not expected by ", full_name(command));
+}
+
+// CLI11 says "--lr: 1 required RATE missing" and "nesterov was given a disallowed flag override".
+std::string about_values(const std::string& why) {
+  const auto part = [&](std::string_view before, std::string_view after) -> std::optional<std::string> {
+    const size_t begin = why.find(before);
+    if (begin == std::string::npos || !why.ends_with(after)) return {};
+    return why.substr(begin + before.size(), why.size() - after.size() - begin - before.size());
+  };
+  if (const auto value = part(": 1 required ", " missing"))
+    return concat(why.substr(0, why.find(':')), " has no value, must have one (", *value, ")");
+  if (const auto flag = part("", " was given a disallowed flag override"))
+    return concat("--", *flag, " has a value, must have none");
+  return why;
 }
 
 }  // namespace
@@ -175,7 +191,7 @@ ParsedCommand Program::parse(std::vector<std::string> words) const {
     std::string why = error.what();
     why = why.substr(0, why.find('\n'));
     if (missing && !misspelled) throw Error(bad_argument(notes_->when_missing(&command, why)));
-    if (!unexpected.empty()) why = about_unexpected(command, unexpected[0]);
+    why = unexpected.empty() ? about_values(why) : about_unexpected(command, unexpected[0]);
     throw Error(bad_argument(why, "; ", full_name(command), " --help shows what is valid"));
   }
   for (const Entry& entry : entries_)
