@@ -30,8 +30,8 @@ struct TrainingPlan {
 // Checks what does not depend on the data, so that it is refused before they are loaded. Throws a
 // bad_argument Error.
 void check_options(const NetworkArguments& arguments, const ProcessGroup* processes);
-// Checks the arguments against the data. `devices`: of take_ranks(). Throws a bad_argument Error. To be called
-// after check_options().
+// Checks the arguments against the data. `devices`: of take_ranks(). Throws a bad_argument Error. To be
+// called after check_options().
 TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& data, std::vector<int> devices,
                       ProcessGroup* processes);
 

@@ -5,13 +5,13 @@
 // All 128 threads meet in each product, and in each wait for one that is in flight. Eager mode computes at
 // the issue. Late mode (settings.h) computes at the wait for the group; the accumulators are NaN until then.
 //
-// Faults: a thread that exits before it has waited for its products; operands in shared memory that change, or
-// that a bulk copy overwrites, before a thread of each of the four warps has returned from the wait, which
-// covers only its own warp; an operand that a tensor copy wrote with another swizzle
-// than that of the descriptor; in late mode one that a thread wrote without a fence.proxy.async after it
-// (mbarrier.h). A product on registers, of d or a, that were changed without a wgmma.fence after it.
-// Registers of a that change before the wait, or whose variable is out of scope then. Of an array that no
-// earlier product of the thread used for a it is not known whether it was written after the fence.
+// Faults: a thread that exits before it has waited for its products; operands in shared memory that change,
+// or that a bulk copy overwrites, before a thread of each of the four warps has returned from the wait, which
+// covers only its own warp; an operand that a tensor copy wrote with another swizzle than that of the
+// descriptor; in late mode one that a thread wrote without a fence.proxy.async after it (mbarrier.h). A
+// product on registers, of d or a, that were changed without a wgmma.fence after it. Registers of a that
+// change before the wait, or whose variable is out of scope then. Of an array that no earlier product of the
+// thread used for a it is not known whether it was written after the fence.
 //
 // Numerics: those of simt/tensor_core.h. Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
 #pragma once

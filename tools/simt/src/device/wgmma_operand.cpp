@@ -156,7 +156,8 @@ void check_operand(const std::vector<unsigned char>& lines, uint64_t descriptor,
     if (std::memcmp(now, old, 16) != 0)
       fail(cudaErrorLaunchFailure, place, [&] {
         return std::string(" reads ") + shape.name + " from " +
-               shared_text(std::mismatch(now, now + 16, old).first) + ", which was written before the waits of all four warps";
+               shared_text(std::mismatch(now, now + 16, old).first) +
+               ", which was written before the waits of all four warps";
       });
     old += 16;
   });
