@@ -16,9 +16,11 @@ struct AddRelu {
   }
 };
 
-template <class T>
-Status launch_add(VectorView<T> y, VectorView<const T> a, VectorView<const T> b, bool relu,
-                  cudaStream_t stream) {
+}  // namespace
+
+template <ValueType T>
+Status add(VectorView<T> y, NonDeduced<VectorView<const T>> a, NonDeduced<VectorView<const T>> b, bool relu,
+           cudaStream_t stream) {
   ArgumentCheck check("add");
   check.output("y", y, {"a", "b"});
   check.input("a", a);
@@ -30,13 +32,8 @@ Status launch_add(VectorView<T> y, VectorView<const T> a, VectorView<const T> b,
               : elementwise("add", stream, Add{}, y.data, y.size, a.data, b.data);
 }
 
-}  // namespace
-
-#define RONDO_ADD(T)                                                                   \
-  Status add(VectorView<T> y, VectorView<const T> a, VectorView<const T> b, bool relu, \
-             cudaStream_t stream) {                                                    \
-    return launch_add(y, a, b, relu, stream);                                          \
-  }
+#define RONDO_ADD(T) \
+  template Status add<T>(VectorView<T>, VectorView<const T>, VectorView<const T>, bool, cudaStream_t);
 RONDO_FOR_VALUE_TYPES(RONDO_ADD)
 
 }  // namespace rondo

@@ -1,10 +1,9 @@
 // The sum of two tensors, with an optional ReLU: the end of a residual block.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
@@ -16,11 +15,8 @@ namespace rondo {
 // it must not overlap them. The gradient of both a and b is dy, or relu_backward(dy, y) with the ReLU.
 // Errors: bad_argument for a negative or unequal size, a null or misaligned pointer, an overlap. Traffic: two
 // reads, one write.
-[[nodiscard]] Status add(VectorView<float> y, VectorView<const float> a, VectorView<const float> b, bool relu,
-                         cudaStream_t stream);
-[[nodiscard]] Status add(VectorView<__nv_bfloat16> y, VectorView<const __nv_bfloat16> a,
-                         VectorView<const __nv_bfloat16> b, bool relu, cudaStream_t stream);
-[[nodiscard]] Status add(VectorView<__half> y, VectorView<const __half> a, VectorView<const __half> b,
-                         bool relu, cudaStream_t stream);
+template <ValueType T = float>
+[[nodiscard]] Status add(VectorView<T> y, NonDeduced<VectorView<const T>> a,
+                         NonDeduced<VectorView<const T>> b, bool relu, cudaStream_t stream);
 
 }  // namespace rondo

@@ -14,8 +14,10 @@ struct ReluBackward {
   __device__ float operator()(float dy, float y) const { return y > 0 ? dy : 0.0f; }
 };
 
-template <class T>
-Status launch_relu(VectorView<T> y, VectorView<const T> x, cudaStream_t stream) {
+}  // namespace
+
+template <ValueType T>
+Status relu(VectorView<T> y, NonDeduced<VectorView<const T>> x, cudaStream_t stream) {
   ArgumentCheck check("relu");
   check.output("y", y, {"x"});
   check.input("x", x);
@@ -24,9 +26,9 @@ Status launch_relu(VectorView<T> y, VectorView<const T> x, cudaStream_t stream) 
   return elementwise("relu", stream, Relu{}, y.data, y.size, x.data);
 }
 
-template <class T>
-Status launch_relu_backward(VectorView<T> dx, VectorView<const T> dy, VectorView<const T> y,
-                            cudaStream_t stream) {
+template <ValueType T>
+Status relu_backward(VectorView<T> dx, NonDeduced<VectorView<const T>> dy, NonDeduced<VectorView<const T>> y,
+                     cudaStream_t stream) {
   ArgumentCheck check("relu_backward");
   check.output("dx", dx, {"dy", "y"});
   check.input("dy", dy);
@@ -37,16 +39,9 @@ Status launch_relu_backward(VectorView<T> dx, VectorView<const T> dy, VectorView
   return elementwise("relu_backward", stream, ReluBackward{}, dx.data, dx.size, dy.data, y.data);
 }
 
-}  // namespace
-
-#define RONDO_RELU(T)                                                                   \
-  Status relu(VectorView<T> y, VectorView<const T> x, cudaStream_t stream) {            \
-    return launch_relu(y, x, stream);                                                   \
-  }                                                                                     \
-  Status relu_backward(VectorView<T> dx, VectorView<const T> dy, VectorView<const T> y, \
-                       cudaStream_t stream) {                                           \
-    return launch_relu_backward(dx, dy, y, stream);                                     \
-  }
+#define RONDO_RELU(T)                                                        \
+  template Status relu<T>(VectorView<T>, VectorView<const T>, cudaStream_t); \
+  template Status relu_backward<T>(VectorView<T>, VectorView<const T>, VectorView<const T>, cudaStream_t);
 RONDO_FOR_VALUE_TYPES(RONDO_RELU)
 
 }  // namespace rondo

@@ -25,6 +25,13 @@ constexpr DType factor_type(Arithmetic arithmetic) {
                                           : DType::float32;
 }
 
+// The Math that selects the arithmetic among those of its factors.
+constexpr Math math_of(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::tf32     ? Math::tf32
+         : arithmetic == Arithmetic::tf32x3 ? Math::tf32x3
+                                            : Math::fp32;
+}
+
 // All but fp32.
 constexpr bool uses_tensor_cores(Arithmetic arithmetic) { return arithmetic != Arithmetic::fp32; }
 

@@ -25,7 +25,7 @@ class Divisor {
   struct Result {
     int quotient, remainder;
   };
-  // Of a number from 0 to 2^31 - 1.
+  // `number`: from 0 to 2^31 - 1.
   __host__ __device__ Result divide(int number) const {
     const auto n = static_cast<uint32_t>(number);
     const auto quotient = static_cast<uint32_t>(uint64_t{n} * factor_ >> shift_);

@@ -4,7 +4,9 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace rondo {
 
@@ -40,6 +42,18 @@ template <>
 inline constexpr DType dtype_of<int64_t> = DType::int64;
 template <>
 inline constexpr DType dtype_of<uint8_t> = DType::uint8;
+
+// The types of elements that operators accept: float32, bfloat16 and float16. Operators compute with floats.
+// InputType: of the view that an operator deduces the type from if no output has it. GradientOf<T>: of the
+// gradient of an optimizer with copies of T.
+template <class T>
+concept NarrowType = std::same_as<T, __nv_bfloat16> || std::same_as<T, __half>;
+template <class T>
+concept ValueType = std::same_as<T, float> || NarrowType<T>;
+template <class T>
+concept InputType = ValueType<std::remove_const_t<T>>;
+template <class Gradient, class T>
+concept GradientOf = std::same_as<const Gradient, const float> || std::same_as<const Gradient, const T>;
 
 // visit(dtype, f) calls f with a value of the C++ type.
 template <class Visitor>

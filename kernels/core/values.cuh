@@ -2,8 +2,8 @@
 // whatever the type in memory is; a 16-bit result is rounded once, to nearest even.
 #pragma once
 
-#include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/core/pack.cuh>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -11,8 +11,10 @@
 #include <cstdint>
 #include <type_traits>
 
-// DEFINE(T) for each type of elements in memory: defines the overloads of an operator.
+// DEFINE(T) for each type of elements in memory: the instances of an operator.
 #define RONDO_FOR_VALUE_TYPES(DEFINE) DEFINE(float) RONDO_FOR_NARROW_TYPES(DEFINE)
+#define RONDO_FOR_INPUT_TYPES(DEFINE) \
+  RONDO_FOR_VALUE_TYPES(DEFINE) DEFINE(const float) DEFINE(const __nv_bfloat16) DEFINE(const __half)
 #define RONDO_FOR_NARROW_TYPES(DEFINE) DEFINE(__nv_bfloat16) DEFINE(__half)
 
 namespace rondo {

@@ -20,8 +20,9 @@ struct VectorView {
   int64_t size = 0;
 
   template <class U>
-    requires(std::is_same_v<U, const T> && !std::is_const_v<T>)
-  operator VectorView<U>() const { return {data, size}; }
+  requires(std::is_same_v<U, const T> && !std::is_const_v<T>) operator VectorView<U>() const {
+    return {data, size};
+  }
 };
 
 // A row-major matrix, rows x cols. Element (i, j) is data[i * stride + j]. `stride` (the leading dimension)
@@ -34,8 +35,9 @@ struct MatrixView {
   int64_t stride = cols;
 
   template <class U>
-    requires(std::is_same_v<U, const T> && !std::is_const_v<T>)
-  operator MatrixView<U>() const { return {data, rows, cols, stride}; }
+  requires(std::is_same_v<U, const T> && !std::is_const_v<T>) operator MatrixView<U>() const {
+    return {data, rows, cols, stride};
+  }
 };
 
 template <class T>
@@ -54,8 +56,7 @@ struct ImageView {
 
   int64_t size() const { return saturating_product({images, height, width, channels}); }
   template <class U>
-    requires(std::is_same_v<U, const T> && !std::is_const_v<T>)
-  operator ImageView<U>() const {
+  requires(std::is_same_v<U, const T> && !std::is_const_v<T>) operator ImageView<U>() const {
     return {data, images, height, width, channels};
   }
 };
@@ -71,11 +72,15 @@ struct FilterView {
 
   int64_t size() const { return saturating_product({out_channels, height, width, in_channels}); }
   template <class U>
-    requires(std::is_same_v<U, const T> && !std::is_const_v<T>)
-  operator FilterView<U>() const {
+  requires(std::is_same_v<U, const T> && !std::is_const_v<T>) operator FilterView<U>() const {
     return {data, out_channels, height, width, in_channels};
   }
 };
+
+// A parameter of an operator template that the type of elements is not deduced from. Views of T and empty views
+// convert to it.
+template <class View>
+using NonDeduced = std::type_identity_t<View>;
 
 // Scratch memory that the caller provides. An operation that needs a workspace has a function that computes
 // its size in bytes from the shapes. A smaller workspace, or a pointer that is not aligned to

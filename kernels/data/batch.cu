@@ -58,10 +58,22 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void advance_kernel(int64_t* counter, int64_t amount) { *counter += amount; }
 
-template <class T>
-Status launch_gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<const uint8_t> images,
-                           VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,
-                           BatchPosition position, float scale, float shift, cudaStream_t stream) {
+}  // namespace
+
+Status shuffle(VectorView<int32_t> order, uint64_t seed, const int64_t* epoch, cudaStream_t stream) {
+  ArgumentCheck check("shuffle");
+  check.output("order", order);
+  check.input_value("epoch", epoch);
+  check.require(order.size <= INT32_MAX, "order.size is ", order.size, ", must be at most ", INT32_MAX);
+  RONDO_RETURN_IF_ERROR(check.status());
+  return launch("shuffle", flat_shape(order.size, kThreads), stream, shuffle_kernel, order.data,
+                static_cast<int32_t>(order.size), seed, epoch);
+}
+
+template <ValueType T>
+Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<const uint8_t> images,
+                    VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,
+                    BatchPosition position, float scale, float shift, cudaStream_t stream) {
   constexpr const char* kName = "gather_batch";
   ArgumentCheck check(kName);
   check.output("x", x);
@@ -94,24 +106,10 @@ Status launch_gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView
   });
 }
 
-}  // namespace
-
-Status shuffle(VectorView<int32_t> order, uint64_t seed, const int64_t* epoch, cudaStream_t stream) {
-  ArgumentCheck check("shuffle");
-  check.output("order", order);
-  check.input_value("epoch", epoch);
-  check.require(order.size <= INT32_MAX, "order.size is ", order.size, ", must be at most ", INT32_MAX);
-  RONDO_RETURN_IF_ERROR(check.status());
-  return launch("shuffle", flat_shape(order.size, kThreads), stream, shuffle_kernel, order.data,
-                static_cast<int32_t>(order.size), seed, epoch);
-}
-
-#define RONDO_GATHER_BATCH(T)                                                                           \
-  Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<const uint8_t> images,      \
-                      VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,          \
-                      BatchPosition position, float scale, float shift, cudaStream_t stream) {          \
-    return launch_gather_batch(x, labels, images, image_labels, order, position, scale, shift, stream); \
-  }
+#define RONDO_GATHER_BATCH(T)                                                                          \
+  template Status gather_batch<T>(ImageView<T>, VectorView<int32_t>, ImageView<const uint8_t>,         \
+                                  VectorView<const uint8_t>, VectorView<const int32_t>, BatchPosition, \
+                                  float, float, cudaStream_t);
 RONDO_FOR_VALUE_TYPES(RONDO_GATHER_BATCH)
 
 Status advance(int64_t* counter, int64_t amount, cudaStream_t stream) {

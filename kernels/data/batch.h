@@ -5,10 +5,9 @@
 // for every step:  shuffle (once per epoch) -> gather_batch -> ... -> advance.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
@@ -45,18 +44,10 @@ struct BatchPosition {
 // match, null or misaligned pointers, an overlap, batch < first + shard. A shard of zero samples does
 // nothing. Traffic: reads the bytes once, writes four times as many, or twice as many for 16 bits; up to 16
 // bytes an access.
-[[nodiscard]] Status gather_batch(ImageView<float> x, VectorView<int32_t> labels,
-                                  ImageView<const uint8_t> images, VectorView<const uint8_t> image_labels,
-                                  VectorView<const int32_t> order, BatchPosition position, float scale,
-                                  float shift, cudaStream_t stream);
-[[nodiscard]] Status gather_batch(ImageView<__nv_bfloat16> x, VectorView<int32_t> labels,
-                                  ImageView<const uint8_t> images, VectorView<const uint8_t> image_labels,
-                                  VectorView<const int32_t> order, BatchPosition position, float scale,
-                                  float shift, cudaStream_t stream);
-[[nodiscard]] Status gather_batch(ImageView<__half> x, VectorView<int32_t> labels,
-                                  ImageView<const uint8_t> images, VectorView<const uint8_t> image_labels,
-                                  VectorView<const int32_t> order, BatchPosition position, float scale,
-                                  float shift, cudaStream_t stream);
+template <ValueType T = float>
+[[nodiscard]] Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<const uint8_t> images,
+                                  VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,
+                                  BatchPosition position, float scale, float shift, cudaStream_t stream);
 
 // *counter += amount, in stream order. counter: device memory, aligned to 8. Errors: bad_argument for a null
 // or misaligned pointer.

@@ -56,7 +56,7 @@ Status check_wgmma_operands(const char* name, const GemmProblem& product) {
 
 namespace {
 
-// Of an H100 SXM (data sheet): 989.4 TFLOP/s in 16 bits and 494.7 in tf32, on 132 multiprocessors.
+// The peak of an H100 SXM (data sheet): 989.4 TFLOP/s in 16 bits and 494.7 in tf32, on 132 multiprocessors.
 constexpr int kMultiprocessorsOfH100 = kStreamKBlocks;
 double multiply_adds_of_multiprocessor(Arithmetic arithmetic) {
   return (factor_type(arithmetic) == DType::float32 ? 494.7e12 : 989.4e12) / 2 / kMultiprocessorsOfH100;
@@ -130,7 +130,7 @@ TransposedCopies copies_for_wgmma(const GemmShape& shape, Order a, Order b, Arit
   if (factor_type(arithmetic) != DType::float32 || !uses_tensor_cores(arithmetic)) return {};
   if (shape.m == 0 || shape.n == 0 || shape.k == 0) return {};
   const TransposedCopies copies = {a == Order::mn_major, b == Order::mn_major};
-  // Of an H100 on every device: the workspace is planned without one.
+  // The time of an H100, on every device: the workspace is planned without a device.
   const double product = static_cast<double>(shape.m) * static_cast<double>(shape.n) / kMultiprocessorsOfH100;
   const bool pays = copy_time(shape, copies, arithmetic) < product / kMmaSyncRelativeThroughput - product;
   return pays ? copies : TransposedCopies();

@@ -24,8 +24,7 @@ template <class... Rows>
 void add(std::vector<TileInfo>& to, const std::tuple<Rows...>& rows) {
   std::apply(
       [&](const auto&... row) {
-        (to.push_back({Rows::Tile::kId, Rows::Tile::kThreads,
-                       shared_bytes_of<typename Rows::Tile>(Order::k_major),
+        (to.push_back({Rows::Tile::kId, shared_bytes_of<typename Rows::Tile>(Order::k_major),
                        shared_bytes_of<typename Rows::Tile>(Order::mn_major), row.efficiency}),
          ...);
       },

@@ -15,9 +15,8 @@ namespace rondo {
 // the types, and say where the efficiencies are from.
 struct TileInfo {
   TileId id;
-  int threads;
   int bytes_k_major, bytes_mn_major;  // shared memory of a block's k-tiles, for each order of A
-  // Of the multiply-adds of a full tile, relative to others of its instruction and arithmetic.
+  // The rate of a full tile's multiply-adds, relative to others of its instruction and arithmetic.
   double efficiency;
 };
 // The tiles of this build: by multiply-adds, by mma.sync, by wgmma, then by vector registers, which a GPU
@@ -25,7 +24,7 @@ struct TileInfo {
 std::span<const TileInfo> tile_infos();
 // Null: this build has no such tile.
 const TileInfo* find_tile(const TileId& id);
-// Of a tile of tile_infos().
+// The id must be that of a tile of tile_infos().
 const TileInfo& tile_info(const TileId& id);
 
 // What an operation needs of a tile: its arithmetic, the k-tiles, and extra bytes for each row of the tile.

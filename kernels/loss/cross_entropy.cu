@@ -276,12 +276,17 @@ int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes) {
   return blocks <= 1 ? 0 : saturating_product({blocks, sizeof(LossStats)});
 }
 
+template <InputType T>
+Status softmax_cross_entropy(NonDeduced<MatrixView<std::remove_const_t<T>>> gradient, LossStats* loss_stats,
+                             MatrixView<T> logits, VectorView<const int32_t> labels, float scale,
+                             Workspace workspace, cudaStream_t stream) {
+  return launch_cross_entropy<std::remove_const_t<T>>(gradient, loss_stats, logits, labels, scale, workspace,
+                                                      stream);
+}
+
 #define RONDO_CROSS_ENTROPY(T)                                                                            \
-  Status softmax_cross_entropy(MatrixView<T> gradient, LossStats* loss_stats, MatrixView<const T> logits, \
-                               VectorView<const int32_t> labels, float scale, Workspace workspace,        \
-                               cudaStream_t stream) {                                                     \
-    return launch_cross_entropy(gradient, loss_stats, logits, labels, scale, workspace, stream);          \
-  }
-RONDO_FOR_VALUE_TYPES(RONDO_CROSS_ENTROPY)
+  template Status softmax_cross_entropy<T>(MatrixView<std::remove_const_t<T>>, LossStats*, MatrixView<T>, \
+                                           VectorView<const int32_t>, float, Workspace, cudaStream_t);
+RONDO_FOR_INPUT_TYPES(RONDO_CROSS_ENTROPY)
 
 }  // namespace rondo

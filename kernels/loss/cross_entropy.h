@@ -2,10 +2,9 @@
 // pass.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
@@ -56,15 +55,10 @@ int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes);
 // Errors: bad_argument for negative sizes, classes == 0 with rows, a stride below classes, different shapes,
 // null or misaligned pointers, an overlap, a workspace that is too small. rows == 0 does nothing.
 // Traffic: logits are read once from memory (and again from the cache), the gradient is written once.
-[[nodiscard]] Status softmax_cross_entropy(MatrixView<float> gradient, LossStats* loss_stats,
-                                           MatrixView<const float> logits, VectorView<const int32_t> labels,
-                                           float scale, Workspace workspace, cudaStream_t stream);
-[[nodiscard]] Status softmax_cross_entropy(MatrixView<__nv_bfloat16> gradient, LossStats* loss_stats,
-                                           MatrixView<const __nv_bfloat16> logits,
+template <InputType T = const float>
+[[nodiscard]] Status softmax_cross_entropy(NonDeduced<MatrixView<std::remove_const_t<T>>> gradient,
+                                           LossStats* loss_stats, MatrixView<T> logits,
                                            VectorView<const int32_t> labels, float scale, Workspace workspace,
                                            cudaStream_t stream);
-[[nodiscard]] Status softmax_cross_entropy(MatrixView<__half> gradient, LossStats* loss_stats,
-                                           MatrixView<const __half> logits, VectorView<const int32_t> labels,
-                                           float scale, Workspace workspace, cudaStream_t stream);
 
 }  // namespace rondo

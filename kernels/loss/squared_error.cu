@@ -115,12 +115,17 @@ int64_t squared_error_workspace_bytes(int64_t rows, int64_t cols) {
   return size == INT64_MAX ? size : saturating_product({blocks_for(size), sizeof(double)});
 }
 
-#define RONDO_SQUARED_ERROR(T)                                                                        \
-  Status squared_error(MatrixView<T> gradient, LossStats* loss_stats, MatrixView<const T> prediction, \
-                       MatrixView<const float> target, float scale, Workspace workspace,              \
-                       cudaStream_t stream) {                                                         \
-    return launch_squared_error(gradient, loss_stats, prediction, target, scale, workspace, stream);  \
-  }
-RONDO_FOR_VALUE_TYPES(RONDO_SQUARED_ERROR)
+template <InputType T>
+Status squared_error(NonDeduced<MatrixView<std::remove_const_t<T>>> gradient, LossStats* loss_stats,
+                     MatrixView<T> prediction, MatrixView<const float> target, float scale,
+                     Workspace workspace, cudaStream_t stream) {
+  return launch_squared_error<std::remove_const_t<T>>(gradient, loss_stats, prediction, target, scale,
+                                                      workspace, stream);
+}
+
+#define RONDO_SQUARED_ERROR(T)                                                                    \
+  template Status squared_error<T>(MatrixView<std::remove_const_t<T>>, LossStats*, MatrixView<T>, \
+                                   MatrixView<const float>, float, Workspace, cudaStream_t);
+RONDO_FOR_INPUT_TYPES(RONDO_SQUARED_ERROR)
 
 }  // namespace rondo

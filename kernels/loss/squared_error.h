@@ -21,14 +21,10 @@ int64_t squared_error_workspace_bytes(int64_t rows, int64_t cols);
 // NaN. No other operands may overlap. Errors: bad_argument for different shapes, a stride that is not cols,
 // null or misaligned pointers, an overlap, a workspace that is too small. rows == 0 does nothing. Traffic:
 // two reads and one write per element.
-[[nodiscard]] Status squared_error(MatrixView<float> gradient, LossStats* loss_stats,
-                                   MatrixView<const float> prediction, MatrixView<const float> target,
-                                   float scale, Workspace workspace, cudaStream_t stream);
-[[nodiscard]] Status squared_error(MatrixView<__nv_bfloat16> gradient, LossStats* loss_stats,
-                                   MatrixView<const __nv_bfloat16> prediction, MatrixView<const float> target,
-                                   float scale, Workspace workspace, cudaStream_t stream);
-[[nodiscard]] Status squared_error(MatrixView<__half> gradient, LossStats* loss_stats,
-                                   MatrixView<const __half> prediction, MatrixView<const float> target,
-                                   float scale, Workspace workspace, cudaStream_t stream);
+template <InputType T = const float>
+[[nodiscard]] Status squared_error(NonDeduced<MatrixView<std::remove_const_t<T>>> gradient,
+                                   LossStats* loss_stats, MatrixView<T> prediction,
+                                   MatrixView<const float> target, float scale, Workspace workspace,
+                                   cudaStream_t stream);
 
 }  // namespace rondo

@@ -97,30 +97,6 @@ Status launch_sums(VectorView<double> sums, MatrixView<const T> x, Workspace wor
   return add_moments(kName, sums.data, x.data, x.rows, x.cols, workspace, stream);
 }
 
-template <class T>
-Status launch_batch_norm(MatrixView<T> y, MatrixView<const T> x, VectorView<const float> mean,
-                         VectorView<const float> inv_std, VectorView<const float> gamma,
-                         VectorView<const float> beta, const BatchNormEpilogueOf<T>& epilogue,
-                         cudaStream_t stream) {
-  constexpr const char* kName = "batch_norm";
-  const MatrixView<const T>& residual = epilogue.residual;
-  BatchNormCheck check(kName, x.rows, x.cols, "x");
-  check.input_matrix("x", x);
-  check.output_matrix("y", y, {"x", "residual"});
-  check.input_channels("mean", mean);
-  check.input_channels("inv_std", inv_std);
-  check.input_channels("gamma", gamma);
-  check.input_channels("beta", beta);
-  check.optional_input_matrix("residual", residual);
-  RONDO_RETURN_IF_ERROR(check.status());
-  const int width =
-      values_width<T>(x.cols, y.data, x.data, residual.data, mean.data, inv_std.data, gamma.data, beta.data);
-  const Normalise<T> operation = {y.data,       x.data,     residual.data, mean.data,
-                                  inv_std.data, gamma.data, beta.data,     static_cast<int>(x.cols),
-                                  epilogue.relu};
-  return row_map(kName, operation, x.rows, x.cols, width, stream);
-}
-
 }  // namespace
 
 int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels) {
@@ -168,17 +144,43 @@ Status batch_norm_inv_std(VectorView<float> inv_std, VectorView<const float> var
                 variance.data, eps, static_cast<int>(channels));
 }
 
-#define RONDO_BATCH_NORM(T)                                                                   \
-  Status batch_norm_sums(VectorView<double> sums, MatrixView<const T> x, Workspace workspace, \
-                         cudaStream_t stream) {                                               \
-    return launch_sums(sums, x, workspace, stream);                                           \
-  }                                                                                           \
-  Status batch_norm(MatrixView<T> y, MatrixView<const T> x, VectorView<const float> mean,     \
-                    VectorView<const float> inv_std, VectorView<const float> gamma,           \
-                    VectorView<const float> beta, const BatchNormEpilogueOf<T>& epilogue,     \
-                    cudaStream_t stream) {                                                    \
-    return launch_batch_norm(y, x, mean, inv_std, gamma, beta, epilogue, stream);             \
-  }
+template <ValueType T>
+Status batch_norm(MatrixView<T> y, NonDeduced<MatrixView<const T>> x, VectorView<const float> mean,
+                  VectorView<const float> inv_std, VectorView<const float> gamma,
+                  VectorView<const float> beta, const NonDeduced<BatchNormEpilogueOf<T>>& epilogue,
+                  cudaStream_t stream) {
+  constexpr const char* kName = "batch_norm";
+  const MatrixView<const T>& residual = epilogue.residual;
+  BatchNormCheck check(kName, x.rows, x.cols, "x");
+  check.input_matrix("x", x);
+  check.output_matrix("y", y, {"x", "residual"});
+  check.input_channels("mean", mean);
+  check.input_channels("inv_std", inv_std);
+  check.input_channels("gamma", gamma);
+  check.input_channels("beta", beta);
+  check.optional_input_matrix("residual", residual);
+  RONDO_RETURN_IF_ERROR(check.status());
+  const int width =
+      values_width<T>(x.cols, y.data, x.data, residual.data, mean.data, inv_std.data, gamma.data, beta.data);
+  const Normalise<T> operation = {y.data,       x.data,     residual.data, mean.data,
+                                  inv_std.data, gamma.data, beta.data,     static_cast<int>(x.cols),
+                                  epilogue.relu};
+  return row_map(kName, operation, x.rows, x.cols, width, stream);
+}
+
+template <InputType T>
+Status batch_norm_sums(VectorView<double> sums, MatrixView<T> x, Workspace workspace, cudaStream_t stream) {
+  return launch_sums<std::remove_const_t<T>>(sums, x, workspace, stream);
+}
+
+#define RONDO_BATCH_NORM_SUMS(T) \
+  template Status batch_norm_sums<T>(VectorView<double>, MatrixView<T>, Workspace, cudaStream_t);
+RONDO_FOR_INPUT_TYPES(RONDO_BATCH_NORM_SUMS)
+
+#define RONDO_BATCH_NORM(T)                                                                                \
+  template Status batch_norm<T>(MatrixView<T>, MatrixView<const T>, VectorView<const float>,               \
+                                VectorView<const float>, VectorView<const float>, VectorView<const float>, \
+                                const BatchNormEpilogueOf<T>&, cudaStream_t);
 RONDO_FOR_VALUE_TYPES(RONDO_BATCH_NORM)
 
 }  // namespace rondo

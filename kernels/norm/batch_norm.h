@@ -23,10 +23,9 @@
 // an overlap. An output must not overlap any other operand unless its function documents otherwise.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
@@ -43,11 +42,8 @@ int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels);
 // sum of squares would lose all of them. So does that of Conv2dEpilogue::sums. Where the squares of the
 // differences leave the range of floats, all is added in double (Conv2dEpilogue::sums then are infinite or
 // NaN). Traffic: reads x once.
-[[nodiscard]] Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Workspace workspace,
-                                     cudaStream_t stream);
-[[nodiscard]] Status batch_norm_sums(VectorView<double> sums, MatrixView<const __nv_bfloat16> x,
-                                     Workspace workspace, cudaStream_t stream);
-[[nodiscard]] Status batch_norm_sums(VectorView<double> sums, MatrixView<const __half> x, Workspace workspace,
+template <InputType T = const float>
+[[nodiscard]] Status batch_norm_sums(VectorView<double> sums, MatrixView<T> x, Workspace workspace,
                                      cudaStream_t stream);
 
 // The statistics that a layer keeps between steps, for evaluation. Both may be omitted.
@@ -82,18 +78,11 @@ using BatchNormEpilogue = BatchNormEpilogueOf<float>;
 // y[i, c] = epilogue(gamma[c] * (x[i, c] - mean[c]) * inv_std[c] + beta[c])
 //
 // y may be x or the residual. Traffic: reads x (and the residual) once, writes y once.
-[[nodiscard]] Status batch_norm(MatrixView<float> y, MatrixView<const float> x, VectorView<const float> mean,
-                                VectorView<const float> inv_std, VectorView<const float> gamma,
-                                VectorView<const float> beta, const BatchNormEpilogue& epilogue,
-                                cudaStream_t stream);
-[[nodiscard]] Status batch_norm(MatrixView<__nv_bfloat16> y, MatrixView<const __nv_bfloat16> x,
+template <ValueType T = float>
+[[nodiscard]] Status batch_norm(MatrixView<T> y, NonDeduced<MatrixView<const T>> x,
                                 VectorView<const float> mean, VectorView<const float> inv_std,
                                 VectorView<const float> gamma, VectorView<const float> beta,
-                                const BatchNormEpilogueOf<__nv_bfloat16>& epilogue, cudaStream_t stream);
-[[nodiscard]] Status batch_norm(MatrixView<__half> y, MatrixView<const __half> x,
-                                VectorView<const float> mean, VectorView<const float> inv_std,
-                                VectorView<const float> gamma, VectorView<const float> beta,
-                                const BatchNormEpilogueOf<__half>& epilogue, cudaStream_t stream);
+                                const NonDeduced<BatchNormEpilogueOf<T>>& epilogue, cudaStream_t stream);
 
 // The saved state of the forward pass: its input and its statistics. `y` is the output if a ReLU followed,
 // otherwise an empty view. With y, g = dy where y > 0 and 0 elsewhere; without it, g = dy.
@@ -112,37 +101,21 @@ using BatchNormSaved = BatchNormSavedOf<float>;
 // below that of rounding each g and g * xhat to a float. The gradients of beta and gamma over this device's
 // rows are also written as floats, because they are part of the gradient that is reduced over the devices.
 // Either may be omitted. Traffic: reads dy and x (and y) once.
-[[nodiscard]] Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
-                                              VectorView<float> beta_gradient, MatrixView<const float> dy,
-                                              const BatchNormSaved& saved, Workspace workspace,
-                                              cudaStream_t stream);
-[[nodiscard]] Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
-                                              VectorView<float> beta_gradient,
-                                              MatrixView<const __nv_bfloat16> dy,
-                                              const BatchNormSavedOf<__nv_bfloat16>& saved,
-                                              Workspace workspace, cudaStream_t stream);
-[[nodiscard]] Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
-                                              VectorView<float> beta_gradient, MatrixView<const __half> dy,
-                                              const BatchNormSavedOf<__half>& saved, Workspace workspace,
-                                              cudaStream_t stream);
+template <InputType T = const float>
+[[nodiscard]] Status batch_norm_backward_sums(
+    VectorView<double> sums, VectorView<float> gamma_gradient, VectorView<float> beta_gradient,
+    MatrixView<T> dy, const NonDeduced<BatchNormSavedOf<std::remove_const_t<T>>>& saved, Workspace workspace,
+    cudaStream_t stream);
 
 // dx[i, c] = gamma[c] * inv_std[c] * (g[i, c] - sums[c] / count - xhat[i, c] * sums[channels + c] / count)
 //
 // Also writes residual_gradient = g, the gradient of the epilogue's residual, in the same pass; it may be
 // omitted. Either output may be dy. Traffic: reads dy and x (and y) once, writes dx (and residual_gradient)
 // once.
-[[nodiscard]] Status batch_norm_backward(MatrixView<float> dx, MatrixView<float> residual_gradient,
-                                         MatrixView<const float> dy, const BatchNormSaved& saved,
-                                         VectorView<const float> gamma, VectorView<const double> sums,
-                                         int64_t count, cudaStream_t stream);
-[[nodiscard]] Status batch_norm_backward(MatrixView<__nv_bfloat16> dx,
-                                         MatrixView<__nv_bfloat16> residual_gradient,
-                                         MatrixView<const __nv_bfloat16> dy,
-                                         const BatchNormSavedOf<__nv_bfloat16>& saved,
-                                         VectorView<const float> gamma, VectorView<const double> sums,
-                                         int64_t count, cudaStream_t stream);
-[[nodiscard]] Status batch_norm_backward(MatrixView<__half> dx, MatrixView<__half> residual_gradient,
-                                         MatrixView<const __half> dy, const BatchNormSavedOf<__half>& saved,
+template <ValueType T = float>
+[[nodiscard]] Status batch_norm_backward(MatrixView<T> dx, NonDeduced<MatrixView<T>> residual_gradient,
+                                         NonDeduced<MatrixView<const T>> dy,
+                                         const NonDeduced<BatchNormSavedOf<T>>& saved,
                                          VectorView<const float> gamma, VectorView<const double> sums,
                                          int64_t count, cudaStream_t stream);
 

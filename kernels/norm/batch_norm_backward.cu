@@ -173,10 +173,13 @@ Status launch_backward_sums(VectorView<double> sums, VectorView<float> gamma_gra
                 beta_gradient.data, sums.data, static_cast<int>(dy.cols));
 }
 
-template <class T>
-Status launch_backward(MatrixView<T> dx, MatrixView<T> residual_gradient, MatrixView<const T> dy,
-                       const BatchNormSavedOf<T>& saved, VectorView<const float> gamma,
-                       VectorView<const double> sums, int64_t count, cudaStream_t stream) {
+}  // namespace
+
+template <ValueType T>
+Status batch_norm_backward(MatrixView<T> dx, NonDeduced<MatrixView<T>> residual_gradient,
+                           NonDeduced<MatrixView<const T>> dy, const NonDeduced<BatchNormSavedOf<T>>& saved,
+                           VectorView<const float> gamma, VectorView<const double> sums, int64_t count,
+                           cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_backward";
   BatchNormCheck check(kName, dy.rows, dy.cols, "dy");
   check_saved(check, dy, saved);
@@ -193,19 +196,25 @@ Status launch_backward(MatrixView<T> dx, MatrixView<T> residual_gradient, Matrix
   return row_map(kName, operation, dy.rows, dy.cols, width, stream);
 }
 
-}  // namespace
+template <InputType T>
+Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
+                                VectorView<float> beta_gradient, MatrixView<T> dy,
+                                const NonDeduced<BatchNormSavedOf<std::remove_const_t<T>>>& saved,
+                                Workspace workspace, cudaStream_t stream) {
+  return launch_backward_sums<std::remove_const_t<T>>(sums, gamma_gradient, beta_gradient, dy, saved,
+                                                      workspace, stream);
+}
 
-#define RONDO_BATCH_NORM_BACKWARD(T)                                                                        \
-  Status batch_norm_backward_sums(                                                                          \
-      VectorView<double> sums, VectorView<float> gamma_gradient, VectorView<float> beta_gradient,           \
-      MatrixView<const T> dy, const BatchNormSavedOf<T>& saved, Workspace workspace, cudaStream_t stream) { \
-    return launch_backward_sums(sums, gamma_gradient, beta_gradient, dy, saved, workspace, stream);         \
-  }                                                                                                         \
-  Status batch_norm_backward(MatrixView<T> dx, MatrixView<T> residual_gradient, MatrixView<const T> dy,     \
-                             const BatchNormSavedOf<T>& saved, VectorView<const float> gamma,               \
-                             VectorView<const double> sums, int64_t count, cudaStream_t stream) {           \
-    return launch_backward(dx, residual_gradient, dy, saved, gamma, sums, count, stream);                   \
-  }
+#define RONDO_BATCH_NORM_BACKWARD_SUMS(T)                                      \
+  template Status batch_norm_backward_sums<T>(                                 \
+      VectorView<double>, VectorView<float>, VectorView<float>, MatrixView<T>, \
+      const BatchNormSavedOf<std::remove_const_t<T>>&, Workspace, cudaStream_t);
+RONDO_FOR_INPUT_TYPES(RONDO_BATCH_NORM_BACKWARD_SUMS)
+
+#define RONDO_BATCH_NORM_BACKWARD(T)                                                          \
+  template Status batch_norm_backward<T>(MatrixView<T>, MatrixView<T>, MatrixView<const T>,   \
+                                         const BatchNormSavedOf<T>&, VectorView<const float>, \
+                                         VectorView<const double>, int64_t, cudaStream_t);
 RONDO_FOR_VALUE_TYPES(RONDO_BATCH_NORM_BACKWARD)
 
 }  // namespace rondo

@@ -97,15 +97,25 @@ Status adam_update(VectorView<float> parameters, VectorView<float> first, Vector
   return launch_adam(parameters, VectorView<NoCopy>{}, first, second, gradient, state, options, stream);
 }
 
-#define RONDO_ADAM_UPDATE(T, Gradient)                                                                      \
-  Status adam_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> first,          \
-                     VectorView<float> second, VectorView<const Gradient> gradient, const AdamState* state, \
-                     const AdamOptions& options, cudaStream_t stream) {                                     \
-    return launch_adam(parameters, rounded, first, second, gradient, state, options, stream);               \
-  }
+template <NarrowType T, GradientOf<T> Gradient>
+Status adam_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> first,
+                   VectorView<float> second, VectorView<Gradient> gradient, const AdamState* state,
+                   const AdamOptions& options, cudaStream_t stream) {
+  return launch_adam<std::remove_const_t<Gradient>>(parameters, rounded, first, second, gradient, state,
+                                                    options, stream);
+}
+
+#define RONDO_ADAM_UPDATE(T, Gradient)                                                                \
+  template Status adam_update<T, Gradient>(VectorView<float>, VectorView<T>, VectorView<float>,       \
+                                           VectorView<float>, VectorView<Gradient>, const AdamState*, \
+                                           const AdamOptions&, cudaStream_t);
 RONDO_ADAM_UPDATE(__nv_bfloat16, float)
+RONDO_ADAM_UPDATE(__nv_bfloat16, const float)
 RONDO_ADAM_UPDATE(__nv_bfloat16, __nv_bfloat16)
+RONDO_ADAM_UPDATE(__nv_bfloat16, const __nv_bfloat16)
 RONDO_ADAM_UPDATE(__half, float)
+RONDO_ADAM_UPDATE(__half, const float)
 RONDO_ADAM_UPDATE(__half, __half)
+RONDO_ADAM_UPDATE(__half, const __half)
 
 }  // namespace rondo

@@ -1,10 +1,9 @@
 // Adam (Kingma and Ba, 2014) and AdamW (Loshchilov and Hutter, 2017) on a flat arena of parameters.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
@@ -62,24 +61,9 @@ struct AdamState {
 // float32, so that a small step is not lost. A step that first_nonfinite skips leaves the copy as it is.
 // 16-bit operands: 2-byte alignment. Traffic: 2 bytes more per element with a copy, 2 less with a 16-bit
 // gradient.
-[[nodiscard]] Status adam_update(VectorView<float> parameters, VectorView<__nv_bfloat16> rounded,
-                                 VectorView<float> first, VectorView<float> second,
-                                 VectorView<const float> gradient, const AdamState* state,
-                                 const AdamOptions& options, cudaStream_t stream);
-
-[[nodiscard]] Status adam_update(VectorView<float> parameters, VectorView<__nv_bfloat16> rounded,
-                                 VectorView<float> first, VectorView<float> second,
-                                 VectorView<const __nv_bfloat16> gradient, const AdamState* state,
-                                 const AdamOptions& options, cudaStream_t stream);
-
-[[nodiscard]] Status adam_update(VectorView<float> parameters, VectorView<__half> rounded,
-                                 VectorView<float> first, VectorView<float> second,
-                                 VectorView<const float> gradient, const AdamState* state,
-                                 const AdamOptions& options, cudaStream_t stream);
-
-[[nodiscard]] Status adam_update(VectorView<float> parameters, VectorView<__half> rounded,
-                                 VectorView<float> first, VectorView<float> second,
-                                 VectorView<const __half> gradient, const AdamState* state,
-                                 const AdamOptions& options, cudaStream_t stream);
+template <NarrowType T, GradientOf<T> Gradient>
+[[nodiscard]] Status adam_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> first,
+                                 VectorView<float> second, VectorView<Gradient> gradient,
+                                 const AdamState* state, const AdamOptions& options, cudaStream_t stream);
 
 }  // namespace rondo

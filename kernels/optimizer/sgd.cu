@@ -61,15 +61,25 @@ Status sgd_update(VectorView<float> parameters, VectorView<float> velocity, Vect
   return launch_sgd(parameters, VectorView<NoCopy>{}, velocity, gradient, learning_rate, options, stream);
 }
 
-#define RONDO_SGD_UPDATE(T, Gradient)                                                                \
-  Status sgd_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> velocity, \
-                    VectorView<const Gradient> gradient, const float* learning_rate,                 \
-                    const SgdOptions& options, cudaStream_t stream) {                                \
-    return launch_sgd(parameters, rounded, velocity, gradient, learning_rate, options, stream);      \
-  }
+template <NarrowType T, GradientOf<T> Gradient>
+Status sgd_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> velocity,
+                  VectorView<Gradient> gradient, const float* learning_rate, const SgdOptions& options,
+                  cudaStream_t stream) {
+  return launch_sgd<std::remove_const_t<Gradient>>(parameters, rounded, velocity, gradient, learning_rate,
+                                                   options, stream);
+}
+
+#define RONDO_SGD_UPDATE(T, Gradient)                                                            \
+  template Status sgd_update<T, Gradient>(VectorView<float>, VectorView<T>, VectorView<float>,   \
+                                          VectorView<Gradient>, const float*, const SgdOptions&, \
+                                          cudaStream_t);
 RONDO_SGD_UPDATE(__nv_bfloat16, float)
+RONDO_SGD_UPDATE(__nv_bfloat16, const float)
 RONDO_SGD_UPDATE(__nv_bfloat16, __nv_bfloat16)
+RONDO_SGD_UPDATE(__nv_bfloat16, const __nv_bfloat16)
 RONDO_SGD_UPDATE(__half, float)
+RONDO_SGD_UPDATE(__half, const float)
 RONDO_SGD_UPDATE(__half, __half)
+RONDO_SGD_UPDATE(__half, const __half)
 
 }  // namespace rondo

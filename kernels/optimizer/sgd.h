@@ -2,10 +2,9 @@
 // with weight decay.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
@@ -45,20 +44,9 @@ struct SgdOptions {
 // float32, so that a small step is not lost. A step that first_nonfinite skips leaves the copy as it is.
 // 16-bit operands: 2-byte alignment. Traffic: 2 bytes more per element with a copy, 2 less with a 16-bit
 // gradient.
-[[nodiscard]] Status sgd_update(VectorView<float> parameters, VectorView<__nv_bfloat16> rounded,
-                                VectorView<float> velocity, VectorView<const float> gradient,
-                                const float* learning_rate, const SgdOptions& options, cudaStream_t stream);
-
-[[nodiscard]] Status sgd_update(VectorView<float> parameters, VectorView<__nv_bfloat16> rounded,
-                                VectorView<float> velocity, VectorView<const __nv_bfloat16> gradient,
-                                const float* learning_rate, const SgdOptions& options, cudaStream_t stream);
-
-[[nodiscard]] Status sgd_update(VectorView<float> parameters, VectorView<__half> rounded,
-                                VectorView<float> velocity, VectorView<const float> gradient,
-                                const float* learning_rate, const SgdOptions& options, cudaStream_t stream);
-
-[[nodiscard]] Status sgd_update(VectorView<float> parameters, VectorView<__half> rounded,
-                                VectorView<float> velocity, VectorView<const __half> gradient,
+template <NarrowType T, GradientOf<T> Gradient>
+[[nodiscard]] Status sgd_update(VectorView<float> parameters, VectorView<T> rounded,
+                                VectorView<float> velocity, VectorView<Gradient> gradient,
                                 const float* learning_rate, const SgdOptions& options, cudaStream_t stream);
 
 }  // namespace rondo

@@ -79,27 +79,6 @@ float share_of_window(const PoolWindow& window) {
 
 constexpr AverageOver kLastAverage = AverageOver::image;
 
-template <class T>
-Status launch_avg_pool(ImageView<T> y, ImageView<const T> x, const PoolWindow& window, AverageOver over,
-                       cudaStream_t stream) {
-  ArgumentCheck check("avg_pool");
-  check.output("y", y);
-  check.input("x", x);
-  check.enumerator("over", over, kLastAverage);
-  RONDO_RETURN_IF_ERROR(check.status());
-  Geometry<AnyWindow> any;
-  RONDO_RETURN_IF_ERROR(check_geometry("avg_pool", x, y, window, &any));
-  return with_average(over, [&](auto average) {
-    return with_geometry(any, [&](auto geometry) {
-      return with_pack_width<T>(pool_width(x.channels, y.data, x.data), [&](auto n) {
-        return launch("avg_pool", shape_over(y, n), stream,
-                      avg_pool_kernel<T, n, average, decltype(geometry)>, y.data, x.data, geometry,
-                      share_of_window(window));
-      });
-    });
-  });
-}
-
 // `x` is null, or the output of the ReLU whose gradient is fused into this pass. `name` is that of `dx`.
 template <class T>
 Status launch_avg_pool_backward(const char* operation, const char* name, ImageView<T> dx,
@@ -128,19 +107,47 @@ Status launch_avg_pool_backward(const char* operation, const char* name, ImageVi
 
 }  // namespace
 
-#define RONDO_AVG_POOL(T)                                                                                 \
-  Status avg_pool(ImageView<T> y, ImageView<const T> x, const PoolWindow& window, AverageOver over,       \
-                  cudaStream_t stream) {                                                                  \
-    return launch_avg_pool(y, x, window, over, stream);                                                   \
-  }                                                                                                       \
-  Status avg_pool_backward(ImageView<T> dx, ImageView<const T> dy, const PoolWindow& window,              \
-                           AverageOver over, cudaStream_t stream) {                                       \
-    return launch_avg_pool_backward<T>("avg_pool_backward", "dx", dx, dy, nullptr, window, over, stream); \
-  }                                                                                                       \
-  Status avg_pool_relu_backward(ImageView<T> dz, ImageView<const T> dy, ImageView<const T> x,             \
-                                const PoolWindow& window, AverageOver over, cudaStream_t stream) {        \
-    return launch_avg_pool_backward("avg_pool_relu_backward", "dz", dz, dy, &x, window, over, stream);    \
-  }
+template <ValueType T>
+Status avg_pool(ImageView<T> y, NonDeduced<ImageView<const T>> x, const PoolWindow& window, AverageOver over,
+                cudaStream_t stream) {
+  ArgumentCheck check("avg_pool");
+  check.output("y", y);
+  check.input("x", x);
+  check.enumerator("over", over, kLastAverage);
+  RONDO_RETURN_IF_ERROR(check.status());
+  Geometry<AnyWindow> any;
+  RONDO_RETURN_IF_ERROR(check_geometry("avg_pool", x, y, window, &any));
+  return with_average(over, [&](auto average) {
+    return with_geometry(any, [&](auto geometry) {
+      return with_pack_width<T>(pool_width(x.channels, y.data, x.data), [&](auto n) {
+        return launch("avg_pool", shape_over(y, n), stream,
+                      avg_pool_kernel<T, n, average, decltype(geometry)>, y.data, x.data, geometry,
+                      share_of_window(window));
+      });
+    });
+  });
+}
+
+template <ValueType T>
+Status avg_pool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy, const PoolWindow& window,
+                         AverageOver over, cudaStream_t stream) {
+  return launch_avg_pool_backward<T>("avg_pool_backward", "dx", dx, dy, nullptr, window, over, stream);
+}
+
+template <ValueType T>
+Status avg_pool_relu_backward(ImageView<T> dz, NonDeduced<ImageView<const T>> dy,
+                              NonDeduced<ImageView<const T>> x, const PoolWindow& window, AverageOver over,
+                              cudaStream_t stream) {
+  return launch_avg_pool_backward("avg_pool_relu_backward", "dz", dz, dy, &x, window, over, stream);
+}
+
+#define RONDO_AVG_POOL(T)                                                                                \
+  template Status avg_pool<T>(ImageView<T>, ImageView<const T>, const PoolWindow&, AverageOver,          \
+                              cudaStream_t);                                                             \
+  template Status avg_pool_backward<T>(ImageView<T>, ImageView<const T>, const PoolWindow&, AverageOver, \
+                                       cudaStream_t);                                                    \
+  template Status avg_pool_relu_backward<T>(ImageView<T>, ImageView<const T>, ImageView<const T>,        \
+                                            const PoolWindow&, AverageOver, cudaStream_t);
 RONDO_FOR_VALUE_TYPES(RONDO_AVG_POOL)
 
 }  // namespace rondo

@@ -127,8 +127,11 @@ __global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)
   });
 }
 
-template <class T>
-Status launch_max_pool(ImageView<T> y, ImageView<const T> x, const PoolWindow& window, cudaStream_t stream) {
+}  // namespace
+
+template <ValueType T>
+Status max_pool(ImageView<T> y, NonDeduced<ImageView<const T>> x, const PoolWindow& window,
+                cudaStream_t stream) {
   ArgumentCheck check("max_pool");
   check.output("y", y);
   check.input("x", x);
@@ -143,9 +146,9 @@ Status launch_max_pool(ImageView<T> y, ImageView<const T> x, const PoolWindow& w
   });
 }
 
-template <class T>
-Status launch_max_pool_backward(ImageView<T> dx, ImageView<const T> dy, ImageView<const T> y,
-                                ImageView<const T> x, const PoolWindow& window, cudaStream_t stream) {
+template <ValueType T>
+Status max_pool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy, NonDeduced<ImageView<const T>> y,
+                         NonDeduced<ImageView<const T>> x, const PoolWindow& window, cudaStream_t stream) {
   ArgumentCheck check("max_pool_backward");
   check.output("dx", dx);
   check.input("dy", dy);
@@ -172,16 +175,10 @@ Status launch_max_pool_backward(ImageView<T> dx, ImageView<const T> dy, ImageVie
   });
 }
 
-}  // namespace
-
-#define RONDO_MAX_POOL(T)                                                                                \
-  Status max_pool(ImageView<T> y, ImageView<const T> x, const PoolWindow& window, cudaStream_t stream) { \
-    return launch_max_pool(y, x, window, stream);                                                        \
-  }                                                                                                      \
-  Status max_pool_backward(ImageView<T> dx, ImageView<const T> dy, ImageView<const T> y,                 \
-                           ImageView<const T> x, const PoolWindow& window, cudaStream_t stream) {        \
-    return launch_max_pool_backward(dx, dy, y, x, window, stream);                                       \
-  }
+#define RONDO_MAX_POOL(T)                                                                         \
+  template Status max_pool<T>(ImageView<T>, ImageView<const T>, const PoolWindow&, cudaStream_t); \
+  template Status max_pool_backward<T>(ImageView<T>, ImageView<const T>, ImageView<const T>,      \
+                                       ImageView<const T>, const PoolWindow&, cudaStream_t);
 RONDO_FOR_VALUE_TYPES(RONDO_MAX_POOL)
 
 }  // namespace rondo

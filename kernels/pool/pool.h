@@ -14,10 +14,9 @@
 // match, an invalid enumerator, a side above 65535, and an image or window of 2^31 elements or more.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
@@ -49,41 +48,27 @@ constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int6
 // y[n, p, q, c] = (sum of x over the window) / (size of the window). The division is a multiplication by
 // 1 / size in float, which is exact for windows of 2^k elements. Reads x once (overlapping windows hit the
 // cache), writes y once.
-[[nodiscard]] Status avg_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& window,
-                              AverageOver over, cudaStream_t stream);
-[[nodiscard]] Status avg_pool(ImageView<__nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
-                              const PoolWindow& window, AverageOver over, cudaStream_t stream);
-[[nodiscard]] Status avg_pool(ImageView<__half> y, ImageView<const __half> x, const PoolWindow& window,
+template <ValueType T = float>
+[[nodiscard]] Status avg_pool(ImageView<T> y, NonDeduced<ImageView<const T>> x, const PoolWindow& window,
                               AverageOver over, cudaStream_t stream);
 
 // dx[n, h, w, c] = sum over the windows (p, q) that contain (h, w) of dy[n, p, q, c] / (size of the window).
 // This is the transpose of avg_pool. Overwrites dx. Reads dy once, writes dx once.
-[[nodiscard]] Status avg_pool_backward(ImageView<float> dx, ImageView<const float> dy,
-                                       const PoolWindow& window, AverageOver over, cudaStream_t stream);
-[[nodiscard]] Status avg_pool_backward(ImageView<__nv_bfloat16> dx, ImageView<const __nv_bfloat16> dy,
-                                       const PoolWindow& window, AverageOver over, cudaStream_t stream);
-[[nodiscard]] Status avg_pool_backward(ImageView<__half> dx, ImageView<const __half> dy,
+template <ValueType T = float>
+[[nodiscard]] Status avg_pool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy,
                                        const PoolWindow& window, AverageOver over, cudaStream_t stream);
 
 // The same for x = relu(z), with the gradient of the ReLU fused: dz = dx where x > 0 and 0 elsewhere. `x` is
 // the input of avg_pool and has the shape of dz.
-[[nodiscard]] Status avg_pool_relu_backward(ImageView<float> dz, ImageView<const float> dy,
-                                            ImageView<const float> x, const PoolWindow& window,
-                                            AverageOver over, cudaStream_t stream);
-[[nodiscard]] Status avg_pool_relu_backward(ImageView<__nv_bfloat16> dz, ImageView<const __nv_bfloat16> dy,
-                                            ImageView<const __nv_bfloat16> x, const PoolWindow& window,
-                                            AverageOver over, cudaStream_t stream);
-[[nodiscard]] Status avg_pool_relu_backward(ImageView<__half> dz, ImageView<const __half> dy,
-                                            ImageView<const __half> x, const PoolWindow& window,
+template <ValueType T = float>
+[[nodiscard]] Status avg_pool_relu_backward(ImageView<T> dz, NonDeduced<ImageView<const T>> dy,
+                                            NonDeduced<ImageView<const T>> x, const PoolWindow& window,
                                             AverageOver over, cudaStream_t stream);
 
 // y[n, p, q, c] = max of x over the window; NaN if the window contains a NaN. Padding is never the maximum.
 // Reads x once, writes y once.
-[[nodiscard]] Status max_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& window,
-                              cudaStream_t stream);
-[[nodiscard]] Status max_pool(ImageView<__nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
-                              const PoolWindow& window, cudaStream_t stream);
-[[nodiscard]] Status max_pool(ImageView<__half> y, ImageView<const __half> x, const PoolWindow& window,
+template <ValueType T = float>
+[[nodiscard]] Status max_pool(ImageView<T> y, NonDeduced<ImageView<const T>> x, const PoolWindow& window,
                               cudaStream_t stream);
 
 // dx[n, h, w, c] = sum of dy[n, p, q, c] over the windows whose maximum is (h, w). If several elements of a
@@ -91,14 +76,9 @@ constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int6
 // Overwrites dx. x and y are the input and output of max_pool. The maximum is found again by comparing x with
 // y, which needs no index array, no scatter and no atomics. Windows of 2 x 2 with stride 2 don't read y: they
 // find the maximum of x again. Reads x, y and dy once, writes dx once.
-[[nodiscard]] Status max_pool_backward(ImageView<float> dx, ImageView<const float> dy,
-                                       ImageView<const float> y, ImageView<const float> x,
-                                       const PoolWindow& window, cudaStream_t stream);
-[[nodiscard]] Status max_pool_backward(ImageView<__nv_bfloat16> dx, ImageView<const __nv_bfloat16> dy,
-                                       ImageView<const __nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
-                                       const PoolWindow& window, cudaStream_t stream);
-[[nodiscard]] Status max_pool_backward(ImageView<__half> dx, ImageView<const __half> dy,
-                                       ImageView<const __half> y, ImageView<const __half> x,
+template <ValueType T = float>
+[[nodiscard]] Status max_pool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy,
+                                       NonDeduced<ImageView<const T>> y, NonDeduced<ImageView<const T>> x,
                                        const PoolWindow& window, cudaStream_t stream);
 
 }  // namespace rondo

@@ -55,9 +55,11 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-template <class T>
-Status launch_dropout(VectorView<T> y, VectorView<const T> x, float probability, const DropoutStream& random,
-                      cudaStream_t stream) {
+}  // namespace
+
+template <ValueType T>
+Status dropout(VectorView<T> y, NonDeduced<VectorView<const T>> x, float probability,
+               const DropoutStream& random, cudaStream_t stream) {
   ArgumentCheck check("dropout");
   check.output("y", y, {"x"});
   check.input("x", x);
@@ -79,13 +81,8 @@ Status launch_dropout(VectorView<T> y, VectorView<const T> x, float probability,
                 operation);
 }
 
-}  // namespace
-
-#define RONDO_DROPOUT(T)                                                                                 \
-  Status dropout(VectorView<T> y, VectorView<const T> x, float probability, const DropoutStream& random, \
-                 cudaStream_t stream) {                                                                  \
-    return launch_dropout(y, x, probability, random, stream);                                            \
-  }
+#define RONDO_DROPOUT(T) \
+  template Status dropout<T>(VectorView<T>, VectorView<const T>, float, const DropoutStream&, cudaStream_t);
 RONDO_FOR_VALUE_TYPES(RONDO_DROPOUT)
 
 }  // namespace rondo

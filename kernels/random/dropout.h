@@ -2,10 +2,9 @@
 // nothing.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
@@ -32,11 +31,8 @@ struct DropoutStream {
 // element is +0 even if x is NaN or infinite. y may be x, otherwise they must not overlap. Errors:
 // bad_argument for different sizes, null or misaligned pointers, an overlap, `first` outside [0, 2^57], a
 // probability outside [0, 1). Traffic: one read, one write.
-[[nodiscard]] Status dropout(VectorView<float> y, VectorView<const float> x, float probability,
-                             const DropoutStream& random, cudaStream_t stream);
-[[nodiscard]] Status dropout(VectorView<__nv_bfloat16> y, VectorView<const __nv_bfloat16> x,
-                             float probability, const DropoutStream& random, cudaStream_t stream);
-[[nodiscard]] Status dropout(VectorView<__half> y, VectorView<const __half> x, float probability,
+template <ValueType T = float>
+[[nodiscard]] Status dropout(VectorView<T> y, NonDeduced<VectorView<const T>> x, float probability,
                              const DropoutStream& random, cudaStream_t stream);
 
 }  // namespace rondo

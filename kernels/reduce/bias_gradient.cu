@@ -63,11 +63,14 @@ int64_t bias_gradient_workspace_bytes(int64_t rows, int64_t cols) {
   return columns::workspace_bytes<float, 1>(rows, cols);
 }
 
-#define RONDO_BIAS_GRADIENT(T)                                                                        \
-  Status bias_gradient(VectorView<float> db, MatrixView<const T> dy, float beta, Workspace workspace, \
-                       cudaStream_t stream) {                                                         \
-    return launch_bias_gradient(db, dy, beta, workspace, stream);                                     \
-  }
-RONDO_FOR_VALUE_TYPES(RONDO_BIAS_GRADIENT)
+template <InputType T>
+Status bias_gradient(VectorView<float> db, MatrixView<T> dy, float beta, Workspace workspace,
+                     cudaStream_t stream) {
+  return launch_bias_gradient<std::remove_const_t<T>>(db, dy, beta, workspace, stream);
+}
+
+#define RONDO_BIAS_GRADIENT(T) \
+  template Status bias_gradient<T>(VectorView<float>, MatrixView<T>, float, Workspace, cudaStream_t);
+RONDO_FOR_INPUT_TYPES(RONDO_BIAS_GRADIENT)
 
 }  // namespace rondo

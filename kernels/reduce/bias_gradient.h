@@ -1,10 +1,9 @@
 // The gradient of a bias: the sum of the rows of a matrix.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
@@ -26,11 +25,8 @@ int64_t bias_gradient_workspace_bytes(int64_t rows, int64_t cols);
 // Errors: bad_argument for negative sizes, stride < cols, db.size != cols, null pointers, a workspace that is
 // too small, an overlap, and 2^21 columns or more.
 // Traffic: reads dy once; writes rows / 512 rows of partial sums and reads them again.
-[[nodiscard]] Status bias_gradient(VectorView<float> db, MatrixView<const float> dy, float beta,
-                                   Workspace workspace, cudaStream_t stream);
-[[nodiscard]] Status bias_gradient(VectorView<float> db, MatrixView<const __nv_bfloat16> dy, float beta,
-                                   Workspace workspace, cudaStream_t stream);
-[[nodiscard]] Status bias_gradient(VectorView<float> db, MatrixView<const __half> dy, float beta,
-                                   Workspace workspace, cudaStream_t stream);
+template <InputType T = const float>
+[[nodiscard]] Status bias_gradient(VectorView<float> db, MatrixView<T> dy, float beta, Workspace workspace,
+                                   cudaStream_t stream);
 
 }  // namespace rondo

@@ -60,11 +60,14 @@ Status launch_first_nonfinite(VectorView<unsigned long long> index, VectorView<c
 
 }  // namespace
 
-#define RONDO_FIRST_NONFINITE(T)                                                                 \
-  Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const T> x, bool keep, \
-                         cudaStream_t stream) {                                                  \
-    return launch_first_nonfinite(index, x, keep, stream);                                       \
-  }
-RONDO_FOR_VALUE_TYPES(RONDO_FIRST_NONFINITE)
+template <InputType T>
+Status first_nonfinite(VectorView<unsigned long long> index, VectorView<T> x, bool keep,
+                       cudaStream_t stream) {
+  return launch_first_nonfinite<std::remove_const_t<T>>(index, x, keep, stream);
+}
+
+#define RONDO_FIRST_NONFINITE(T) \
+  template Status first_nonfinite<T>(VectorView<unsigned long long>, VectorView<T>, bool, cudaStream_t);
+RONDO_FOR_INPUT_TYPES(RONDO_FIRST_NONFINITE)
 
 }  // namespace rondo

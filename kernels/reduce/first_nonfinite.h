@@ -1,10 +1,9 @@
 // Finds the first NaN or infinity of an array, to locate the operation that produced it.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
@@ -23,11 +22,8 @@ constexpr unsigned long long kAllFinite = ~0ull;
 // Errors:        bad_argument for a negative size, a null or misaligned pointer, an index that is
 //                not one element or overlaps x.
 // Traffic:       reads x once, 16 bytes an access.
-[[nodiscard]] Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const float> x,
-                                     bool keep, cudaStream_t stream);
-[[nodiscard]] Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const __nv_bfloat16> x,
-                                     bool keep, cudaStream_t stream);
-[[nodiscard]] Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const __half> x,
-                                     bool keep, cudaStream_t stream);
+template <InputType T = const float>
+[[nodiscard]] Status first_nonfinite(VectorView<unsigned long long> index, VectorView<T> x, bool keep,
+                                     cudaStream_t stream);
 
 }  // namespace rondo

@@ -38,7 +38,7 @@ struct Shared {
   struct KTiles {
     alignas(64) float inputs[kFrequencies][kKTileFloats<Tile, Tile::kColumns>];
     alignas(64) float gradients[kFrequencies][kKTileFloats<Tile, Tile::kRows>];
-    TilePosition input_positions[Tile::kInner], gradient_positions[Tile::kInner];
+    TilePixels input_pixels[Tile::kInner], gradient_pixels[Tile::kInner];
   };
   union {
     KTiles k_tiles[Tile::kStages];
@@ -53,10 +53,9 @@ __device__ __forceinline__ void find_positions(typename Shared<Tile>::KTiles& k_
                                                int64_t first, int64_t end) {
   const ConvGeometry& g = p.geometry;
   for (int i = threadIdx.x; i < Tile::kInner; i += Tile::kThreads) {
-    k_tiles.input_positions[i] =
-        tile_position<4>(first + i, end, p.tiles_h, p.tiles_w, g.h, g.w, g.c, g.pad_h, g.pad_w);
-    k_tiles.gradient_positions[i] =
-        tile_position<2>(first + i, end, p.tiles_h, p.tiles_w, g.p, g.q, g.k, 0, 0);
+    k_tiles.input_pixels[i] =
+        tile_pixels<4>(first + i, end, p.tiles_h, p.tiles_w, g.h, g.w, g.c, g.pad_h, g.pad_w);
+    k_tiles.gradient_pixels[i] = tile_pixels<2>(first + i, end, p.tiles_h, p.tiles_w, g.p, g.q, g.k, 0, 0);
   }
 }
 
@@ -78,20 +77,20 @@ __device__ __forceinline__ void transform_k_tile(typename Shared<Tile>::KTiles& 
   constexpr int N = Tile::Threads::kTransformed;
   const ConvGeometry& g = p.geometry;
   for_each_item<Tile, Tile::kColumns>(min(Tile::kColumns, g.c - column0), [&](int tile, int c) {
-    const TilePosition position = k_tiles.input_positions[tile];
+    const TilePixels pixels = k_tiles.input_pixels[tile];
     Vec<N> v[4][4];
-    transformed_inputs<N>(v, p.x + position.offset + column0 + c, position.valid_pixels, g.w, g.c);
+    transformed_inputs<N>(v, p.x + pixels.offset + column0 + c, pixels.valid_pixels, g.w, g.c);
     RONDO_UNROLL
     for (int f = 0; f < kFrequencies; ++f)
       v[f / 4][f % 4].store_unaligned(k_tiles.inputs[f] + tile * Tile::kColumns + c);
   });
   for_each_item<Tile, Tile::kRows>(min(Tile::kRows, g.k - row0), [&](int tile, int k) {
-    const TilePosition position = k_tiles.gradient_positions[tile];
-    const float* from = p.dy + position.offset + row0 + k;
+    const TilePixels pixels = k_tiles.gradient_pixels[tile];
+    const float* from = p.dy + pixels.offset + row0 + k;
     Vec<N> dy[2][2];
     RONDO_UNROLL
     for (int i = 0; i < 4; ++i)
-      dy[i / 2][i % 2] = position.valid_pixels >> i & 1
+      dy[i / 2][i % 2] = pixels.valid_pixels >> i & 1
                              ? Vec<N>::load_unaligned(from + static_cast<int64_t>(i / 2 * g.q + i % 2) * g.k)
                              : Vec<N>::zero();
     transform_output_gradient<N>(dy, [&](int f, const Vec<N>& value) {

@@ -8,8 +8,8 @@
 // block uses the same part. At the end the products of all frequencies are collected in shared memory and
 // transformed to outputs. The data gradient is the forward convolution of dy with the filter rotated by 180
 // degrees and a padding of 2 - pad.
-#include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/winograd/winograd.h>
+#include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/winograd/winograd_filter.cuh>
 #include <rondo/kernels/conv/winograd/winograd_tile.cuh>
 #include <rondo/kernels/core/launch.cuh>
@@ -52,12 +52,12 @@ struct Shared {
     alignas(64) float inputs[Tile::kStages][kFrequencies][Inputs<Tile>::kFloats];
     alignas(64) Products<Tile> products;
   };
-  TilePosition input_positions[Tile::kRows], output_positions[Tile::kRows];
+  TilePixels input_pixels[Tile::kRows], output_pixels[Tile::kRows];
 };
 
 template <class Tile>
 __device__ __forceinline__ void transform_k_tile(float (*to)[Inputs<Tile>::kFloats], const Parameters& p,
-                                                 const TilePosition* positions, int first, int rows) {
+                                                 const TilePixels* pixels_of, int first, int rows) {
   // A thread of a GPU transforms single channels. A fiber transforms all channels of a tile, one vector at a
   // time.
   constexpr int kVecSize = Tile::Threads::kTransformed;
@@ -68,11 +68,11 @@ __device__ __forceinline__ void transform_k_tile(float (*to)[Inputs<Tile>::kFloa
   for (int item = threadIdx.x; item < Tile::kRows * kAtOnce; item += Tile::kThreads) {
     const int row = item / (kTiles * kAtOnce) * kTiles + item % kTiles;
     if (row >= rows) continue;
-    const TilePosition position = positions[row];
+    const TilePixels pixels = pixels_of[row];
     RONDO_UNROLL_BY(1)
     for (int c = item / kTiles % kAtOnce * kVecSize; c < channels; c += kAtOnce * kVecSize) {
       Vec<kVecSize> v[4][4];
-      transformed_inputs<kVecSize>(v, p.from + position.offset + first + c, position.valid_pixels, p.w,
+      transformed_inputs<kVecSize>(v, p.from + pixels.offset + first + c, pixels.valid_pixels, p.w,
                                    p.filter.inner);
       RONDO_UNROLL
       for (int f = 0; f < kFrequencies; ++f)
@@ -89,14 +89,14 @@ __device__ __forceinline__ void store_outputs(const Parameters& p, const Shared<
   RONDO_UNROLL_BY(1)
   for (int item = threadIdx.x; item < rows * kPerRow; item += Tile::kThreads) {
     const int row = item / kPerRow, column = item % kPerRow * kVecSize;
-    const TilePosition position = shared.output_positions[row];
+    const TilePixels pixels = shared.output_pixels[row];
     Vec<kVecSize> y[2][2];
     to_output<kVecSize>(y, [&](int f) { return shared.products.template load<kVecSize>(f, row, column); });
     RONDO_UNROLL
     for (int i = 0; i < 4; ++i)
-      if (position.valid_pixels >> i & 1)
+      if (pixels.valid_pixels >> i & 1)
         p.epilogue.store_row(
-            p.to + position.offset + static_cast<int64_t>(i / 2 * p.q + i % 2) * p.filter.columns,
+            p.to + pixels.offset + static_cast<int64_t>(i / 2 * p.q + i % 2) * p.filter.columns,
             column0 + column, p.filter.columns, y[i / 2][i % 2]);
   }
 }
@@ -112,10 +112,10 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_forward_kernel(con
   multiplies_unwritten(shared.inputs);
 
   for (int i = threadIdx.x; i < Tile::kRows; i += Tile::kThreads) {
-    shared.input_positions[i] = tile_position<4>(tile0 + i, p.tiles, p.tiles_h, p.tiles_w, p.h, p.w,
-                                                 p.filter.inner, p.pad_h, p.pad_w);
-    shared.output_positions[i] =
-        tile_position<2>(tile0 + i, p.tiles, p.tiles_h, p.tiles_w, p.p, p.q, p.filter.columns, 0, 0);
+    shared.input_pixels[i] =
+        tile_pixels<4>(tile0 + i, p.tiles, p.tiles_h, p.tiles_w, p.h, p.w, p.filter.inner, p.pad_h, p.pad_w);
+    shared.output_pixels[i] =
+        tile_pixels<2>(tile0 + i, p.tiles, p.tiles_h, p.tiles_w, p.p, p.q, p.filter.columns, 0, 0);
   }
   __syncthreads();
 
@@ -126,7 +126,7 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_forward_kernel(con
   mainloop<Tile>(
       ceil_div(p.filter.inner, Tile::kInner),
       [&](int k_tile, int stage) {
-        transform_k_tile<Tile>(shared.inputs[stage], p, shared.input_positions, k_tile * Tile::kInner, rows);
+        transform_k_tile<Tile>(shared.inputs[stage], p, shared.input_pixels, k_tile * Tile::kInner, rows);
       },
       [&](int k_tile, int stage) {
         const int first = k_tile * Tile::kInner;

@@ -237,20 +237,20 @@ __device__ __forceinline__ void for_each_slice(const Sums<Tile>& sums, Products<
   }
 }
 
-// The position of a tile's 4 x 4 inputs, or 2 x 2 outputs. `offset` is that of the tile's first pixel in the
+// The 4 x 4 input pixels of a tile, or its 2 x 2 output pixels. `offset` is that of the tile's first pixel in the
 // image tensor, in elements; it may be outside the image if that pixel does not exist. Bit 4 * i + j
 // (2 * i + j) of `valid_pixels` is set if that pixel exists.
-struct TilePosition {
+struct TilePixels {
   int64_t offset;
   unsigned valid_pixels;
 };
 
-// The position of tile number `tile` in images of `tiles_h` x `tiles_w` tiles. From tile number `tiles` on,
+// Those of tile number `tile` in images of `tiles_h` x `tiles_w` tiles. From tile number `tiles` on,
 // no pixel exists. Pixel (0, 0) of the image is pixel (pad_h, pad_w) of tile (0, 0). size: pixels per tile
 // along an axis, 4 or 2.
 template <int size>
-__device__ inline TilePosition tile_position(int64_t tile, int64_t tiles, int tiles_h, int tiles_w,
-                                             int height, int width, int channels, int pad_h, int pad_w) {
+__device__ inline TilePixels tile_pixels(int64_t tile, int64_t tiles, int tiles_h, int tiles_w, int height,
+                                         int width, int channels, int pad_h, int pad_w) {
   if (tile >= tiles) return {0, 0};
   const int tw = static_cast<int>(tile % tiles_w), th = static_cast<int>(tile / tiles_w % tiles_h);
   const int64_t image = tile / tiles_w / tiles_h;

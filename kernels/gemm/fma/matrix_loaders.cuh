@@ -72,7 +72,7 @@ struct Transposing {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int k = static_cast<int>(threadIdx.x) / 32 * kAlong + lane % kAlong;
 
-  // Of copy number `step`, in a group of 8 columns.
+  // The column of copy number `step`, in a group of 8.
   __device__ __forceinline__ int column(int step) const {
     return lane / kAlong + (step + k / 8) % kSteps * kColumns;
   }

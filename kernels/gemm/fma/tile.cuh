@@ -82,7 +82,7 @@ struct MnMajorRows {
   // of them. The hardware stores 16 bytes of 8 lanes at a time. If 4 threads copy a row, these are 2 rows, 8
   // floats apart in the banks. Two of the 4 threads then copy the values of one reader, a sector of global
   // memory, and the other two those of the reader 4 further, 16 banks away. So the 8 lanes cover all banks.
-  // Of narrower copies it stores 16 or 32 lanes at a time, to more rows than begin in different banks.
+  // It stores narrower copies 16 or 32 lanes at a time, to more rows than begin in different banks.
   template <int V, int kPerRow>
   static __device__ __forceinline__ int copy_offset(int thread, int k, int step) {
     if constexpr (V == 4 && kPerRow == 4 && !Tile::kVectors && Threads % 8 == 0) {

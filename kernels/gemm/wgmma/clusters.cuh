@@ -9,24 +9,22 @@
 
 namespace rondo {
 
-inline constexpr int kClusterBlocks = 2;  // ClusterTile::kBlocks
-inline constexpr uint16_t kClusterMask = 0b11;
-
 // Loads this block's half of a k-tile of B to both blocks: the columns from rank * kN / 2 on.
 template <class Tile, Order order>
 __device__ __forceinline__ void load_b_multicast(unsigned char* to, const CUtensorMap& map, int64_t n0,
                                                  int64_t k, ptx::Mbarrier* full) {
-  constexpr int kColumns = Tile::kN / kClusterBlocks;
-  static_assert(kColumns % 64 == 0);
-  const int begin = static_cast<int>(blockIdx.x % kClusterBlocks) * kColumns;
+  constexpr int kColumns = Tile::kN / kClusterBlocks<Tile>;
+  constexpr uint16_t kBothBlocks = 0b11;
+  static_assert(kClusterBlocks<Tile> == 2 && kColumns % 64 == 0);
+  const int begin = static_cast<int>(blockIdx.x % kClusterBlocks<Tile>) * kColumns;
   const int column = static_cast<int>(n0) + begin, step = static_cast<int>(k);
   unsigned char* const half = to + begin * kLineBytes;
   if constexpr (order == Order::k_major) {
-    ptx::tma_load_multicast(half, map, {step, column}, full, kClusterMask);
+    ptx::tma_load_multicast(half, map, {step, column}, full, kBothBlocks);
   } else {
     RONDO_UNROLL
     for (int i = 0; i < kColumns / 64; ++i)
-      ptx::tma_load_multicast(half + i * kPanelBytes, map, {column + i * 64, step}, full, kClusterMask);
+      ptx::tma_load_multicast(half + i * kPanelBytes, map, {column + i * 64, step}, full, kBothBlocks);
   }
 }
 
@@ -52,21 +50,21 @@ __device__ __forceinline__ void produce_in_cluster(const WarpSpecializedParamete
 template <class Tile>
 __device__ __forceinline__ void release_stage_in_cluster(WgmmaShared<Tile>& shared, int stage) {
   const unsigned lane = threadIdx.x % 32;
-  if (lane < kClusterBlocks) ptx::cluster_arrive_at_relaxed(&shared.empty[stage], lane);
+  if (lane < kClusterBlocks<Tile>) ptx::cluster_arrive_at_relaxed(&shared.empty[stage], lane);
 }
 
 template <class Tile, Order OrderA, Order OrderB>
 __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_clusters_kernel(
     const __grid_constant__ WarpSpecializedParameters<typename Tile::Element> p, const TileGrid tiles) {
   auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
-  init_ring(shared, kClusterBlocks);
+  init_ring(shared, kClusterBlocks<Tile>);
   ptx::cluster_sync();  // the other block's barriers are initialized
   using State = PipelineState<Tile::kStages>;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
   if (warpgroup == 0) {
     ptx::warpgroup_reg_dealloc<Tile::kProducerRegisters>();
     run_producer(shared, [&](State& state) {
-      for_each_tile<Tile, kClusterBlocks>(p, tiles, [&](const TileWork& work) {
+      for_each_tile<Tile>(p, tiles, [&](const TileWork& work) {
         produce_in_cluster<Tile, OrderA, OrderB>(p, shared, state, work);
       });
     });
@@ -75,25 +73,12 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_clusters_kernel(
   ptx::warpgroup_reg_alloc<Tile::kConsumerRegisters>();
   State state;
   WgmmaAccumulators<Tile> acc;
-  for_each_tile<Tile, kClusterBlocks>(p, tiles, [&](const TileWork& work) {
+  for_each_tile<Tile>(p, tiles, [&](const TileWork& work) {
     consume<Tile, OrderA, OrderB>(acc, shared, state, k_tiles_of<Tile>(work), warpgroup - 1,
                                   [&](int stage) { release_stage_in_cluster(shared, stage); });
     store_results(p, shared, acc, work, warpgroup - 1);
   });
   ptx::cluster_sync();  // the other block may still arrive at barriers of this one
-}
-
-template <class Tile, class T, class C>
-Status launch_clusters(const char* name, const GemmArgumentsOf<T, C>& g, const SplitK& parts,
-                       Workspace workspace, cudaStream_t stream) {
-  const GemmProblem problem = problem_of(g);
-  return launch_blocks<Tile, kClusterBlocks>(
-      name, g, parts, workspace, stream,
-      [&](const LaunchShape& shape, const WarpSpecializedParameters<T>& p, const TileGrid& tiles) {
-        return with_wgmma_orders<T>(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
-          return launch(name, shape, stream, gemm_clusters_kernel<Tile, OrderA, OrderB>, p, tiles);
-        });
-      });
 }
 
 }  // namespace rondo

@@ -44,9 +44,9 @@ Status launch_gemm_wgmma<Arithmetic::tf32x3>(const char* name, const GemmPlan& p
   if (plan.stream_k_blocks > 0) return bad_argument(name, ": stream-K has no tiles of tf32x3");
   return with_wgmma_tile<Arithmetic::tf32x3>(name, plan.tile, [&]<class Tile>() {
     static_assert(std::is_same_v<Tile, BlockTile>);
-    return launch_blocks<Tile>(
+    return launch_persistent<Tile>(
         name, g, plan.parts, workspace, stream,
-        [&](LaunchShape shape, const WarpSpecializedParameters<float>& p, const TileGrid& tiles) {
+        [&]<Order, Order>(LaunchShape shape, const auto& p, const TileGrid& tiles) {
           shape.shared_bytes = sizeof(SplitShared<Tile>);
           return launch(name, shape, stream, gemm_persistent_tf32x3_kernel, p, tiles);
         });

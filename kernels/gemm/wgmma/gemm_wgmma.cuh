@@ -14,14 +14,21 @@ Status launch_gemm_wgmma(const char* name, const GemmPlan& plan,
                          const GemmArgumentsOf<FactorOf<kArithmetic>, C>& g, Workspace workspace,
                          cudaStream_t stream) {
   return with_wgmma_tile<kArithmetic>(name, plan.tile, [&]<class Tile>() {
-    if constexpr (Tile::kId.cluster_blocks > 1) {
-      if (plan.stream_k_blocks > 0) return bad_argument(name, ": stream-K has tiles of single blocks only");
-      return launch_clusters<Tile>(name, g, plan.parts, workspace, stream);
-    } else {
-      if (plan.stream_k_blocks > 0)
+    constexpr bool kCluster = kClusterBlocks < Tile >> 1;
+    if (plan.stream_k_blocks > 0) {
+      if constexpr (kCluster)
+        return bad_argument(name, ": stream-K has tiles of single blocks only");
+      else
         return launch_stream_k<Tile>(name, g, plan.stream_k_blocks, workspace, stream);
-      return launch_persistent<Tile>(name, g, plan.parts, workspace, stream);
     }
+    return launch_persistent<Tile>(
+        name, g, plan.parts, workspace, stream,
+        [&]<Order OrderA, Order OrderB>(const LaunchShape& shape, const auto& p, const TileGrid& tiles) {
+          if constexpr (kCluster)
+            return launch(name, shape, stream, gemm_clusters_kernel<Tile, OrderA, OrderB>, p, tiles);
+          else
+            return launch(name, shape, stream, gemm_persistent_kernel<Tile, OrderA, OrderB>, p, tiles);
+        });
   });
 }
 

@@ -9,11 +9,12 @@
 
 namespace rondo {
 
-// Calls compute(TileWork) for each tile of the block. A cluster of kBlocks blocks computes kBlocks vertically
-// adjacent tiles at a time; `tiles` has such groups.
-template <class Tile, int kBlocks = 1, class T, class Compute>
+// Calls compute(TileWork) for each tile of the block. The blocks of a cluster compute vertically adjacent tiles
+// at a time; `tiles` has such groups.
+template <class Tile, class T, class Compute>
 __device__ __forceinline__ void for_each_tile(const WarpSpecializedParameters<T>& p, const TileGrid& tiles,
                                               const Compute& compute) {
+  constexpr int kBlocks = kClusterBlocks<Tile>;
   const int rank = static_cast<int>(blockIdx.x) % kBlocks, step = static_cast<int>(gridDim.x) / kBlocks;
   for (int number = static_cast<int>(blockIdx.x) / kBlocks; number < tiles.size(); number += step) {
     const TilePosition tile = tiles.position(number);
@@ -54,35 +55,27 @@ inline Status make_tile_grid(const char* name, TileGrid* tiles, int64_t m, int64
   return {};
 }
 
-// Calls launch_kernel(LaunchShape, WarpSpecializedParameters, TileGrid) for a block per multiprocessor, in
-// clusters of kBlocks, and adds the parts of k.
-template <class Tile, int kBlocks = 1, class T, class C, class LaunchKernel>
-Status launch_blocks(const char* name, const GemmArgumentsOf<T, C>& g, const SplitK& parts,
-                     Workspace workspace, cudaStream_t stream, const LaunchKernel& launch_kernel) {
+// Calls launch_kernel.operator()<OrderA, OrderB>(LaunchShape, WarpSpecializedParameters, TileGrid) for a block
+// per multiprocessor, in clusters where the tile has them, and adds the parts of k.
+template <class Tile, class T, class C, class LaunchKernel>
+Status launch_persistent(const char* name, const GemmArgumentsOf<T, C>& g, const SplitK& parts,
+                         Workspace workspace, cudaStream_t stream, const LaunchKernel& launch_kernel) {
   if (g.m == 0 || g.n == 0) return {};
+  constexpr int kBlocks = kClusterBlocks<Tile>;
   WarpSpecializedParameters<T> p = {};
-  RONDO_RETURN_IF_ERROR((warp_specialized_parameters<Tile, Tile::kN / kBlocks>(&p, g, parts, workspace)));
+  RONDO_RETURN_IF_ERROR(warp_specialized_parameters<Tile>(&p, g, parts, workspace));
   TileGrid tiles;
   RONDO_RETURN_IF_ERROR(make_tile_grid(name, &tiles, ceil_div<int64_t>(g.m, Tile::kM * kBlocks),
                                        p.product.tiles_n, parts.splits, kBandRows / kBlocks));
   LaunchShape shape;
-  RONDO_RETURN_IF_ERROR((persistent_launch_shape<Tile, kBlocks>(name, &shape, tiles.size())));
-  RONDO_RETURN_IF_ERROR(launch_kernel(shape, p, tiles));
+  RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(name, &shape, tiles.size()));
+  const GemmProblem problem = problem_of(g);
+  RONDO_RETURN_IF_ERROR(
+      with_wgmma_orders<T>(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
+        return launch_kernel.template operator()<OrderA, OrderB>(shape, p, tiles);
+      }));
   return parts.splits > 1 ? sum_partials(p.product.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream)
                           : Status();
-}
-
-template <class Tile, class T, class C>
-Status launch_persistent(const char* name, const GemmArgumentsOf<T, C>& g, const SplitK& parts,
-                         Workspace workspace, cudaStream_t stream) {
-  const GemmProblem problem = problem_of(g);
-  return launch_blocks<Tile>(
-      name, g, parts, workspace, stream,
-      [&](const LaunchShape& shape, const WarpSpecializedParameters<T>& p, const TileGrid& tiles) {
-        return with_wgmma_orders<T>(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
-          return launch(name, shape, stream, gemm_persistent_kernel<Tile, OrderA, OrderB>, p, tiles);
-        });
-      });
 }
 
 }  // namespace rondo

@@ -31,9 +31,8 @@ struct WarpSpecializedTile : WgmmaTile<T, M, N, Groups, Stages> {
 // a block.
 template <class T, int M, int N, int Groups, int Stages>
 struct ClusterTile : WarpSpecializedTile<T, M, N, Groups, Stages> {
-  static constexpr int kBlocks = 2;
-  static constexpr TileId kId = {Instruction::wgmma, ClusterTile::WgmmaTile::kId.arithmetic, kBlocks* M, N,
-                                 kBlocks};
+  static constexpr TileId kId = {Instruction::wgmma, ClusterTile::WgmmaTile::kId.arithmetic, 2 * M, N,
+                                 /*cluster_blocks=*/2};
 };
 
 template <class Tile>
@@ -47,18 +46,23 @@ inline Status check_tiles(const char* name, int64_t tiles) {
                             : bad_argument(name, ": the result has ", tiles, " tiles, must be below 2^31");
 }
 
-// A cluster of kBlocks blocks for as many multiprocessors, or one for each tile if there are fewer: each
-// computes tile after tile.
-template <class Tile, int kBlocks = 1>
+// The blocks that compute adjacent tiles together.
+template <class Tile>
+inline constexpr int kClusterBlocks = Tile::kId.cluster_blocks;
+
+// A cluster for as many multiprocessors as it has blocks, or one for each group of adjacent tiles if there are
+// fewer. Each computes one group after the other; `tiles` counts the groups.
+template <class Tile>
 Status persistent_launch_shape(const char* name, LaunchShape* shape, int64_t tiles) {
   RONDO_RETURN_IF_ERROR(check_tiles(name, tiles));
   DeviceProperties device;
   RONDO_RETURN_IF_ERROR(device_properties(&device));
-  const int64_t clusters = std::min<int64_t>(tiles, std::max(1, device.multiprocessors / kBlocks));
-  *shape = LaunchShape{.grid_x = kBlocks * clusters,
+  const int64_t clusters =
+      std::min<int64_t>(tiles, std::max(1, device.multiprocessors / kClusterBlocks<Tile>));
+  *shape = LaunchShape{.grid_x = kClusterBlocks<Tile> * clusters,
                        .block_x = Tile::kThreads,
                        .shared_bytes = sizeof(WarpSpecializedShared<Tile>),
-                       .cluster_x = kBlocks};
+                       .cluster_x = kClusterBlocks<Tile>};
   return {};
 }
 
@@ -68,8 +72,8 @@ struct WarpSpecializedParameters {
   PipelinedParameters<T> product;
 };
 
-// The parameters of a kernel with tiles of kM x kN, whose blocks load kLoadedN columns of B at a time.
-template <class Tile, int kLoadedN = Tile::kN, class T, class C>
+// The parameters of a kernel with tiles of kM x kN. Each block of a cluster loads its part of their columns.
+template <class Tile, class T, class C>
 Status warp_specialized_parameters(WarpSpecializedParameters<T>* p, const GemmArgumentsOf<T, C>& g,
                                    const SplitK& parts, Workspace workspace) {
   p->product = pipelined_parameters(g, parts, workspace);
@@ -77,7 +81,8 @@ Status warp_specialized_parameters(WarpSpecializedParameters<T>* p, const GemmAr
   if (g.k == 0) return {};
   const GemmProblem problem = problem_of(g);
   RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p->a, problem.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
-  return make_operand_map<Tile>(&p->b, problem.b.order, g.b, g.n, g.k, g.b_stride, kLoadedN);
+  return make_operand_map<Tile>(&p->b, problem.b.order, g.b, g.n, g.k, g.b_stride,
+                                Tile::kN / kClusterBlocks<Tile>);
 }
 
 // The results that a block computes: of a tile, the sum over k from k_begin to k_end.

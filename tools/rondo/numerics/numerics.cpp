@@ -19,18 +19,6 @@ namespace {
 
 using Matrix = std::vector<float>;
 
-// c = a * b in one arithmetic.
-struct Arithmetic {
-  const char* name;
-  Math math;
-  DType type;  // of the factors
-};
-constexpr Arithmetic kArithmetics[] = {{"fp32", Math::fp32, DType::float32},
-                                       {"tf32", Math::tf32, DType::float32},
-                                       {"tf32x3", Math::tf32x3, DType::float32},
-                                       {"bf16", Math::fp32, DType::bfloat16},
-                                       {"fp16", Math::fp32, DType::float16}};
-
 template <class T>
 Matrix product(const Matrix& a, const Matrix& b, int64_t m, int64_t n, int64_t k, Math math) {
   const auto converted = [](const Matrix& values) {
@@ -50,14 +38,14 @@ Matrix product(const Matrix& a, const Matrix& b, int64_t m, int64_t n, int64_t k
   return dc.download();
 }
 
-Matrix product(const Arithmetic& in, const Matrix& a, const Matrix& b, int64_t m, int64_t n, int64_t k) {
-  if (in.type == DType::bfloat16) return product<__nv_bfloat16>(a, b, m, n, k, in.math);
-  if (in.type == DType::float16) return product<__half>(a, b, m, n, k, in.math);
-  return product<float>(a, b, m, n, k, in.math);
+Matrix product(Arithmetic in, const Matrix& a, const Matrix& b, int64_t m, int64_t n, int64_t k) {
+  if (in == Arithmetic::bf16) return product<__nv_bfloat16>(a, b, m, n, k, math_of(in));
+  if (in == Arithmetic::fp16) return product<__half>(a, b, m, n, k, math_of(in));
+  return product<float>(a, b, m, n, k, math_of(in));
 }
 
-bool has(const Arithmetic& arithmetic) {
-  return check_math("", arithmetic.math).ok() && check_factor_type("", arithmetic.type).ok();
+bool has(Arithmetic arithmetic) {
+  return check_math("", math_of(arithmetic)).ok() && check_factor_type("", factor_type(arithmetic)).ok();
 }
 
 // A value from N(0, 1), by the method of Box and Muller. In double, so that the float is the same however the
@@ -128,8 +116,8 @@ void show_errors(const NumericsArguments& arguments, std::ostream& out) {
   out << concat("Errors of ", arguments.size, " x ", arguments.size,
                 " results, in units of 2^-24 * sum |a| |b|: root mean square / largest\n\n");
   std::vector<TextRow> rows = {{"factors", "k"}};
-  for (const Arithmetic& arithmetic : kArithmetics)
-    if (has(arithmetic)) rows[0].push_back(arithmetic.name);
+  for (const Arithmetic arithmetic : kArithmetics)
+    if (has(arithmetic)) rows[0].push_back(name_of(arithmetic));
   std::mt19937_64 random(arguments.seed);
   for (const Kind& kind : kinds())
     for (const int64_t k : arguments.k) {
@@ -139,7 +127,7 @@ void show_errors(const NumericsArguments& arguments, std::ostream& out) {
       for (size_t i = 0; i < b.size(); ++i) b[i] = kind.draw(random, static_cast<int64_t>(i) % size);
       const Reference exact = reference(a, b, size, k);
       TextRow row = {kind.name, grouped(k)};
-      for (const Arithmetic& arithmetic : kArithmetics) {
+      for (const Arithmetic arithmetic : kArithmetics) {
         if (!has(arithmetic)) continue;
         const Errors all = errors(product(arithmetic, a, b, size, size, k), exact);
         row.push_back(text_of(all.mean_square) + " / " + text_of(all.largest));
@@ -170,11 +158,11 @@ void show_special_values(std::ostream& out) {
   };
   out << "\nSpecial values\n\n";
   std::vector<TextRow> rows = {{"sum"}};
-  for (const Arithmetic& arithmetic : kArithmetics)
-    if (has(arithmetic)) rows[0].push_back(arithmetic.name);
+  for (const Arithmetic arithmetic : kArithmetics)
+    if (has(arithmetic)) rows[0].push_back(name_of(arithmetic));
   for (const Sum& sum : sums) {
     TextRow row = {sum.text};
-    for (const Arithmetic& arithmetic : kArithmetics) {
+    for (const Arithmetic arithmetic : kArithmetics) {
       if (!has(arithmetic)) continue;
       const float value = product(arithmetic, {sum.a, sum.a + 2}, {sum.b, sum.b + 2}, 1, 1, 2)[0];
       row.push_back(std::isnan(value) ? "nan" : general(static_cast<double>(value), 9));

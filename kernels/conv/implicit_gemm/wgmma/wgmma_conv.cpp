@@ -15,26 +15,17 @@ namespace {
 constexpr int kLargestStride = 8;  // of a tensor map
 constexpr int kLineBytes = 128;    // of k, in the k-tiles of all kernels by tensor cores
 
-// The columns of a tile, and its efficiency as in kWgmmaTiles of gemm/wgmma/tiles.cuh; that of 64 columns is
-// an estimate in the same way. wgmma_conv.cuh has the types.
-struct ConvColumns {
-  int n;
-  double efficiency;
-  bool tf32x3;  // whether there is a kernel for it
-};
-constexpr ConvColumns kColumns[] = {{256, 1, false}, {128, 0.85, true}, {64, 0.6, true}};
-
 int64_t count_phases(ConvOperation operation, const ConvGeometry& g) {
   return operation == ConvOperation::data_gradient ? phases_of<ConvOperation::data_gradient>(g) : 1;
 }
-// Of the filter gradient: its pixels are those of y.
+// The pixels of the filter gradient are those of y.
 Axes axes_in_phase(ConvOperation operation, const ConvGeometry& g, int64_t phase) {
   return operation == ConvOperation::data_gradient
              ? axes_of<ConvOperation::data_gradient>(g, static_cast<int>(phase))
              : axes_of<ConvOperation::forward>(g, 0);
 }
 
-// Of the first phase: the kernel takes its box for all of them. None has more rows.
+// The boxes of the first phase. The kernel takes its box for all phases, none of which has more rows.
 BoxGrid boxes_of(ConvOperation operation, const ConvGeometry& g) {
   const Axes axes = axes_in_phase(operation, g, 0);
   return {choose_pixel_box(kRowsOfConvTile, axes.w.rows, axes.h.rows, g.images), axes.w.rows, axes.h.rows,
@@ -53,7 +44,7 @@ int64_t taps_of_boxes(const Axis& axis, int length) {
   return taps;
 }
 
-// Of the filter gradient.
+// The steps of k of the filter gradient.
 int64_t gradient_steps(const ConvGeometry& g, WgmmaConvPixels pixels) {
   if (pixels == WgmmaConvPixels::im2col) return ceil_div<int64_t>(g.output_pixels, kPixelsOfGradientStep);
   const PixelBox box = choose_pixel_box(kPixelsOfGradientStep, g.q, g.p, g.images);
@@ -191,13 +182,12 @@ std::optional<TileId> choose_wgmma_conv_tile(ConvOperation operation, const Conv
   const int64_t rows = operation == ConvOperation::filter_gradient
                            ? int64_t{g.r} * g.s * ceil_div(g.c, 64) * 64
                            : wgmma_conv_row_count(operation, g, choose_wgmma_conv_pixels(operation, g));
-  for (const auto& [n, efficiency, tf32x3] : kColumns) {
-    if (arithmetic == Arithmetic::tf32x3 && !tf32x3) continue;
-    const double time = steps.wgmma * estimated_time({rows, product.n, 1}, splits, kRowsOfConvTile, n,
-                                                     efficiency, multiprocessors);
+  for (const auto& [tile, efficiency] : wgmma_conv_tiles(arithmetic)) {
+    const double time = steps.wgmma * estimated_time({rows, product.n, 1}, splits, tile.m, tile.n, efficiency,
+                                                     multiprocessors);
     if (!(time < least)) continue;
     least = time;
-    best = TileId{Instruction::wgmma, arithmetic, kRowsOfConvTile, n};
+    best = tile;
   }
   return best;
 }

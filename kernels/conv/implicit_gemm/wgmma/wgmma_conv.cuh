@@ -22,14 +22,15 @@ namespace rondo {
 template <class T>
 inline constexpr int kChannelsPerLine = kLineBytes / static_cast<int>(sizeof(T));  // in a line of a k-tile
 
+// The efficiencies are those of gemm/wgmma/tiles.cuh; that of 64 columns is an estimate in the same way.
 template <Arithmetic kArithmetic>
 inline constexpr auto kWgmmaConvTiles =
-    std::tuple{TileRow<WarpSpecializedTile<FactorOf<kArithmetic>, 128, 256, 2, 4>>{},
-               TileRow<WarpSpecializedTile<FactorOf<kArithmetic>, 128, 128, 2, 6>>{},
-               TileRow<WarpSpecializedTile<FactorOf<kArithmetic>, 128, 64, 2, 8>>{}};
+    std::tuple{TileRow<WarpSpecializedTile<FactorOf<kArithmetic>, kRowsOfConvTile, 256, 2, 4>>{1},
+               TileRow<WarpSpecializedTile<FactorOf<kArithmetic>, kRowsOfConvTile, 128, 2, 6>>{0.85},
+               TileRow<WarpSpecializedTile<FactorOf<kArithmetic>, kRowsOfConvTile, 64, 2, 8>>{0.6}};
 template <>
 inline constexpr auto kWgmmaConvTiles<Arithmetic::tf32x3> =
-    std::tuple{TileRow<SplitTile<128, 4>>{}, TileRow<SplitTile<64, 6>>{}};
+    std::tuple{TileRow<SplitTile<128, 4>>{0.85}, TileRow<SplitTile<64, 6>>{0.6}};
 
 // Images NHWC, in copies of a line of channels of the pixels of a box.
 template <class T>

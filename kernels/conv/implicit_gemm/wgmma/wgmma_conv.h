@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 namespace rondo {
 
@@ -54,6 +55,14 @@ int64_t wgmma_conv_row_count(ConvOperation operation, const ConvGeometry& geomet
 // taps, or the filter gradient has fewer steps; boxes if both are as good. Boxes waste more where they do not
 // divide the images, but those of y and dx skip the taps that are outside of the image.
 WgmmaConvPixels choose_wgmma_conv_pixels(ConvOperation operation, const ConvGeometry& geometry);
+
+// A tile of y, dx or dw, and the efficiency of its multiply-adds (TileInfo).
+struct WgmmaConvTile {
+  TileId id;
+  double efficiency;
+};
+// The largest first. None in fp32.
+std::span<const WgmmaConvTile> wgmma_conv_tiles(Arithmetic arithmetic);
 
 // The tile with the shortest estimated time, as choose_gemm_plan() estimates it, times the steps of k: a
 // k-tile of wgmma has the channels of one tap, up to the next multiple of 64 (floats: 32), one of mma.sync is
