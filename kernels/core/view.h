@@ -77,8 +77,8 @@ struct FilterView {
   }
 };
 
-// A parameter of an operator template that the type of elements is not deduced from. Views of T and empty views
-// convert to it.
+// A parameter of an operator template that the type of elements is not deduced from. Views of T and empty
+// views convert to it.
 template <class View>
 using NonDeduced = std::type_identity_t<View>;
 

@@ -10,7 +10,8 @@
 
 namespace rondo {
 
-// The rows that one warp stages. The padding keeps the writes (pairs of 4 rows at a time) and the reads free of bank conflicts.
+// The rows that one warp stages. The padding keeps the writes (pairs of 4 rows at a time) and the reads
+// free of bank conflicts.
 struct StagedRows {
   static constexpr int kColumns = 32, kStride = 40;
   alignas(16) float values[16][kStride];

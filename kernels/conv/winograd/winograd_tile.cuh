@@ -237,8 +237,8 @@ __device__ __forceinline__ void for_each_slice(const Sums<Tile>& sums, Products<
   }
 }
 
-// The 4 x 4 input pixels of a tile, or its 2 x 2 output pixels. `offset` is that of the tile's first pixel in the
-// image tensor, in elements; it may be outside the image if that pixel does not exist. Bit 4 * i + j
+// The 4 x 4 input pixels of a tile, or its 2 x 2 output pixels. `offset` is that of the tile's first pixel
+// in the image tensor, in elements; it may be outside the image if that pixel does not exist. Bit 4 * i + j
 // (2 * i + j) of `valid_pixels` is set if that pixel exists.
 struct TilePixels {
   int64_t offset;

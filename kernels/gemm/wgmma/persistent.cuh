@@ -9,8 +9,8 @@
 
 namespace rondo {
 
-// Calls compute(TileWork) for each tile of the block. The blocks of a cluster compute vertically adjacent tiles
-// at a time; `tiles` has such groups.
+// Calls compute(TileWork) for each tile of the block. The blocks of a cluster compute vertically adjacent
+// tiles at a time; `tiles` has such groups.
 template <class Tile, class T, class Compute>
 __device__ __forceinline__ void for_each_tile(const WarpSpecializedParameters<T>& p, const TileGrid& tiles,
                                               const Compute& compute) {
@@ -55,8 +55,8 @@ inline Status make_tile_grid(const char* name, TileGrid* tiles, int64_t m, int64
   return {};
 }
 
-// Calls launch_kernel.operator()<OrderA, OrderB>(LaunchShape, WarpSpecializedParameters, TileGrid) for a block
-// per multiprocessor, in clusters where the tile has them, and adds the parts of k.
+// Calls launch_kernel.operator()<OrderA, OrderB>(LaunchShape, WarpSpecializedParameters, TileGrid) for a
+// block per multiprocessor, in clusters where the tile has them, and adds the parts of k.
 template <class Tile, class T, class C, class LaunchKernel>
 Status launch_persistent(const char* name, const GemmArgumentsOf<T, C>& g, const SplitK& parts,
                          Workspace workspace, cudaStream_t stream, const LaunchKernel& launch_kernel) {

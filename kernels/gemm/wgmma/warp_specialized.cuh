@@ -50,8 +50,8 @@ inline Status check_tiles(const char* name, int64_t tiles) {
 template <class Tile>
 inline constexpr int kClusterBlocks = Tile::kId.cluster_blocks;
 
-// A cluster for as many multiprocessors as it has blocks, or one for each group of adjacent tiles if there are
-// fewer. Each computes one group after the other; `tiles` counts the groups.
+// A cluster for as many multiprocessors as it has blocks, or one for each group of adjacent tiles if there
+// are fewer. Each computes one group after the other; `tiles` counts the groups.
 template <class Tile>
 Status persistent_launch_shape(const char* name, LaunchShape* shape, int64_t tiles) {
   RONDO_RETURN_IF_ERROR(check_tiles(name, tiles));
