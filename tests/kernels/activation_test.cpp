@@ -2,6 +2,7 @@
 
 #include <rondo/kernels/activation/add.h>
 #include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
@@ -15,6 +16,17 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// Operators accept float32 and the 16-bit types, views of T as inputs, and no view of const T as the output.
+template <class T>
+concept HasOperators = requires(VectorView<T> y, MatrixView<T> matrix, const Workspace& w,
+                                cudaStream_t stream) {
+  relu(y, y, stream);
+  add(y, y, y, true, stream);
+  bias_gradient({}, matrix, 0.0f, w, stream);
+};
+static_assert(HasOperators<float> && HasOperators<__nv_bfloat16> && HasOperators<__half>);
+static_assert(!HasOperators<double> && !HasOperators<const float>);
 
 // core/launch_test.cu tests the elementwise kernel with all sizes and alignments. The few sizes here check
 // that it gets the right arguments.

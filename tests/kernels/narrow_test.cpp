@@ -230,7 +230,8 @@ TYPED_TEST(NarrowOperators, FirstNonfinite) {
         values[3000] = bad;
         const GuardedBuffer<TypeParam> x(rounded<TypeParam>(values), offset);
         GuardedBuffer<unsigned long long> index(1);
-        ASSERT_TRUE(ok(first_nonfinite(index.view(), {x.data(), kSize}, false, this->stream)));
+        ASSERT_TRUE(
+            ok(first_nonfinite<const TypeParam>(index.view(), {x.data(), kSize}, false, this->stream)));
         EXPECT_EQ(index.download()[0], bad == largest ? kAllFinite : at) << bad << ", offset " << offset;
       }
 }

@@ -44,16 +44,16 @@ void flat(Drawn& d) {
   const std::string suffix = concat(" of ", size);
   d.run("relu" + suffix, [&](Operands& o) {
     T *y = o.out<T>(size), *x = o.in(o.values_of<T>(size));
-    return relu({y, size}, {x, size}, o.stream());
+    return relu<T>({y, size}, {x, size}, o.stream());
   });
   d.run("relu_backward" + suffix, [&](Operands& o) {
     T *dx = o.out<T>(size), *dy = o.in(o.values_of<T>(size)), *y = o.in(o.values_of<T>(size));
-    return relu_backward({dx, size}, {dy, size}, {y, size}, o.stream());
+    return relu_backward<T>({dx, size}, {dy, size}, {y, size}, o.stream());
   });
   const bool with_relu = d.random.below(2) == 0;
   d.run("add" + suffix, [&](Operands& o) {
     T *y = o.out<T>(size), *a = o.in(o.values_of<T>(size)), *b = o.in(o.values_of<T>(size));
-    return add({y, size}, {a, size}, {b, size}, with_relu, o.stream());
+    return add<T>({y, size}, {a, size}, {b, size}, with_relu, o.stream());
   });
   if constexpr (!std::is_same_v<T, float>) {
     d.run("cast" + suffix, [&](Operands& o) {
@@ -70,8 +70,8 @@ void flat(Drawn& d) {
   const DropoutStream stream = {.seed = d.random.next(), .layer = 3, .first = d.random.below(50)};
   d.run("dropout" + suffix, [&](Operands& o) {
     T *y = o.out<T>(size), *x = o.in(o.values_of<T>(size));
-    return dropout({y, size}, {x, size}, probability,
-                   {stream.seed, stream.layer, o.aligned<int64_t>(11), stream.first}, o.stream());
+    return dropout<T>({y, size}, {x, size}, probability,
+                      {stream.seed, stream.layer, o.aligned<int64_t>(11), stream.first}, o.stream());
   });
 }
 
@@ -228,9 +228,9 @@ void batches(Drawn& d) {
     T* x = o.out<T>(shard * h * w * c);
     int32_t *labels = o.out<int32_t>(shard), *order = o.out<int32_t>(samples);
     RONDO_RETURN_IF_ERROR(shuffle({order, samples}, 17, o.aligned<int64_t>(2), o.stream()));
-    return gather_batch({x, shard, h, w, c}, {labels, shard}, {o.in(images), samples, h, w, c},
-                        {o.in(classes), samples}, {order, samples}, {o.aligned<int64_t>(0), shard, 0}, scale,
-                        shift, o.stream());
+    return gather_batch<T>({x, shard, h, w, c}, {labels, shard}, {o.in(images), samples, h, w, c},
+                           {o.in(classes), samples}, {order, samples}, {o.aligned<int64_t>(0), shard, 0},
+                           scale, shift, o.stream());
   });
 }
 

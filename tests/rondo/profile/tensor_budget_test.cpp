@@ -270,9 +270,9 @@ void expect_wide_elementwise() {
         kBytes},
        {"squared_error",
         [&] {
-          return squared_error({y.data(), 1, kSize, kSize}, stats.data(), {a.data(), 1, kSize, kSize},
-                               {floats.data(), 1, kSize, kSize}, 1, {workspace.data(), workspace.bytes()},
-                               stream);
+          return squared_error<const T>({y.data(), 1, kSize, kSize}, stats.data(),
+                                        {a.data(), 1, kSize, kSize}, {floats.data(), 1, kSize, kSize}, 1,
+                                        {workspace.data(), workspace.bytes()}, stream);
         },
         4 * kBytes,
         {{8, 80}}},  // the partial sums, and the statistics
@@ -379,9 +379,9 @@ void expect_wide_rows() {
         {{2, 2 * 2 * kRows}, {4, 4 * kRows + 160}, {8, 224}}},
        {"softmax_cross_entropy, a block a row",
         [&] {
-          return softmax_cross_entropy({y.data, kRows / 10, 10 * kCols, 10 * kCols}, stats.data(),
-                                       {x.data, kRows / 10, 10 * kCols, 10 * kCols},
-                                       {labels.data(), kRows / 10}, 1, workspace, stream);
+          return softmax_cross_entropy<const T>({y.data, kRows / 10, 10 * kCols, 10 * kCols}, stats.data(),
+                                                {x.data, kRows / 10, 10 * kCols, 10 * kCols},
+                                                {labels.data(), kRows / 10}, 1, workspace, stream);
         },
         4 * kBytes,
         {{2, 2 * kBlocks * kBlockThreads},

@@ -1,6 +1,6 @@
 #include <rondo/tools/rondo/numerics/numerics.h>
 
-#include <rondo/kernels/core/dtype.h>
+#include <rondo/kernels/core/arithmetic.h>
 #include <rondo/kernels/gemm/gemm.h>
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/runtime/platform.h>
