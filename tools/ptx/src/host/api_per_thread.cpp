@@ -58,6 +58,8 @@ PTSZ(cudaMemPrefetchAsync,
      (const void* pointer, size_t bytes, cudaMemLocation location, unsigned int flags, cudaStream_t stream),
      pointer, bytes, location, flags)
 PTSZ(cudaMallocAsync, (void** pointer, size_t bytes, cudaStream_t stream), pointer, bytes)
+PTSZ(cudaMallocFromPoolAsync, (void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
+     pointer, bytes, pool)
 PTSZ(cudaFreeAsync, (void* pointer, cudaStream_t stream), pointer)
 PTSZ(cudaStreamQuery, (cudaStream_t stream))
 PTSZ(cudaStreamSynchronize, (cudaStream_t stream))

@@ -26,12 +26,8 @@ class DeviceMemory final : public MemoryMap {
       *problem = "the end of an allocation of " + simt::counted(range->bytes, "byte");
       return false;
     }
-    const int owner = range->device;
-    if (owner != simt::Memory::kHost && owner != device_ && !range->managed &&
-        !memory.peer_enabled(device_, owner)) {
-      *problem = simt::joined("memory of device ", owner, ", which device ", device_,
-                              " may not touch; call cudaSetDevice(", device_,
-                              ") and cudaDeviceEnablePeerAccess(", owner, ", 0) first");
+    if (!memory.may_access(device_, *range)) {
+      *problem = simt::Memory::refusal(device_, *range).substr(3);
       return false;
     }
     *begin = range->begin;

@@ -115,6 +115,8 @@ cudaError_t cudaDeviceReset() {
     });
     forget_variables(ordinal);
     runtime.memory.release_all_of(ordinal);
+    runtime.pools.remove_if([&](const MemoryPool& pool) { return pool.device == ordinal; });
+    device.pool = device.default_pool = nullptr;
     device.failure = cudaSuccess;
     host_thread().last_error = cudaSuccess;
     return cudaSuccess;

@@ -132,42 +132,6 @@ cudaError_t cudaHostGetDevicePointer(void** device_pointer, void* host_pointer, 
   });
 }
 
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t handle) {
-  return api([&](Runtime& runtime) {
-    require(pointer, cudaErrorInvalidValue);
-    int device = 0;
-    {
-      std::lock_guard lock(runtime.mutex);
-      const auto stream = runtime.stream(handle);
-      require(!stream->capture, cudaErrorStreamCaptureUnsupported);
-      device = stream->device;
-    }
-    return runtime.memory.allocate(device, bytes, pointer);
-  });
-}
-
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
-  return api([&](Runtime& runtime) {
-    if (!pointer) return cudaSuccess;
-    const auto range = runtime.memory.find(pointer);
-    const bool ours = range && range->begin == reinterpret_cast<uintptr_t>(pointer);
-    require(ours && range->device != Memory::kHost, cudaErrorInvalidValue);
-    std::unique_lock lock(runtime.mutex);
-    const auto stream = runtime.stream_with_room(lock, handle, "cudaFreeAsync");
-    require(!stream->capture, cudaErrorStreamCaptureUnsupported);
-    auto operation = std::make_shared<Operation>();
-    operation->device = stream->device;
-    operation->transfer = {"cudaFreeAsync", pointer, nullptr, range->bytes, 0, range->bytes, 1};
-    operation->run = [&runtime, pointer](uint64_t) {
-      const cudaError_t error = runtime.memory.release(pointer, false);
-      return error == cudaSuccess ? Fault{}
-                                  : Fault{cudaErrorIllegalAddress, "cudaFreeAsync: memory was freed twice"};
-    };
-    runtime.enqueue(stream, std::move(operation));
-    return cudaSuccess;
-  });
-}
-
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return api([&](Runtime& runtime) {
     require(free && total, cudaErrorInvalidValue);

@@ -51,7 +51,7 @@ StandIns::StandIns(Memory& memory, int device, const std::vector<Argument>& argu
       const auto range = memory.find(reinterpret_cast<void*>(address));
       if (!range || range->device == Memory::kHost || range->device == device) continue;
       // Without enabled access the launch must fail as usual.
-      if (!memory.peer_enabled(device, range->device)) continue;
+      if (!memory.may_access(device, *range)) continue;
       const PeerAccess link = memory.link(device, range->device);
       if (link != PeerAccess::broken && link != PeerAccess::wrong_loads) continue;
       char*& stand_in = of_allocation[range->begin];

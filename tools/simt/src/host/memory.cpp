@@ -2,6 +2,7 @@
 
 #include <simt/settings.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -33,9 +34,14 @@ Memory::Memory(int devices, size_t limit)
       links_(static_cast<size_t>(devices), std::vector<PeerAccess>(static_cast<size_t>(devices))),
       copies_(static_cast<size_t>(devices), std::vector<PeerCopies>(static_cast<size_t>(devices))) {}
 
-cudaError_t Memory::allocate(int device, size_t bytes, void** pointer, bool managed) {
+cudaError_t Memory::allocate(int device, size_t bytes, void** pointer, bool managed,
+                             std::shared_ptr<MemoryPool> pool) {
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
+  if (pool) {
+    const std::unique_lock lock(mutex_);
+    if (bytes > pool->most - pool->used) return cudaErrorMemoryAllocation;
+  }
   if (device != kHost)
     if (const cudaError_t error = reserve(device, bytes); error != cudaSuccess) return error;
   // One extra byte: a pointer to the end belongs to the allocation, so no other allocation may begin there.
@@ -50,7 +56,8 @@ cudaError_t Memory::allocate(int device, size_t bytes, void** pointer, bool mana
     return cudaErrorMemoryAllocation;
   }
   std::unique_lock lock(mutex_);
-  ranges_[address_of(fresh)] = {address_of(fresh), bytes, device, false, false, managed};
+  if (pool) pool->high = std::max(pool->high, pool->used += bytes);
+  ranges_[address_of(fresh)] = {address_of(fresh), bytes, device, false, false, managed, std::move(pool)};
   ++generation_;
   lock.unlock();
   if (kObserve)
@@ -80,6 +87,7 @@ cudaError_t Memory::release(void* pointer, bool host) {
     if (found == ranges_.end() || (found->second.device == kHost) != host || found->second.registered)
       return cudaErrorInvalidValue;
     if (!host) used_[static_cast<size_t>(found->second.device)] -= found->second.bytes;
+    if (found->second.pool) found->second.pool->used -= found->second.bytes;
     ranges_.erase(found);
     ++generation_;
   }
@@ -125,6 +133,7 @@ void Memory::release_all_of(int device) {
       continue;
     }
     if (!range->second.registered) freed.push_back(reinterpret_cast<void*>(range->first));
+    if (range->second.pool) range->second.pool->used -= range->second.bytes;
     range = ranges_.erase(range);
   }
   const auto index = static_cast<size_t>(device);
@@ -148,6 +157,16 @@ std::optional<Memory::Range> Memory::find(const void* address) const {
   std::shared_lock lock(mutex_);
   const Range* range = find_locked(address_of(address));
   return range ? std::optional(*range) : std::nullopt;
+}
+
+std::string Memory::refusal(int device, const Range& range) {
+  TextStream text;
+  text << "is memory of device " << range.device << ", which device " << device << " may not touch; call ";
+  if (range.pool)
+    text << "cudaMemPoolSetAccess() first";
+  else
+    text << "cudaSetDevice(" << device << ") and cudaDeviceEnablePeerAccess(" << range.device << ", 0) first";
+  return text.str();
 }
 
 bool Memory::exists(const Range& range) const {
@@ -174,6 +193,17 @@ size_t Memory::used(int device) const {
 bool Memory::peer_enabled(int device, int owner) const {
   std::shared_lock lock(mutex_);
   return peers_[static_cast<size_t>(device)][static_cast<size_t>(owner)];
+}
+
+bool Memory::may_access(int device, const Range& range) const {
+  std::shared_lock lock(mutex_);
+  return may_access_locked(device, range);
+}
+
+bool Memory::may_access_locked(int device, const Range& range) const {
+  if (range.device == kHost || range.device == device || range.managed) return true;
+  if (range.pool) return range.pool->access[static_cast<size_t>(device)];
+  return peers_[static_cast<size_t>(device)][static_cast<size_t>(range.device)];
 }
 
 void Memory::enable_peer(int device, int owner, bool enabled) {
@@ -207,7 +237,6 @@ void Memory::set_copies(int from, int to, PeerCopies copies) {
 
 Fault Memory::check(int device, const std::string& kernel, const std::vector<Argument>& arguments) const {
   std::shared_lock lock(mutex_);
-  const auto& peers = peers_[static_cast<size_t>(device)];
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Argument& argument = arguments[i];
     for (size_t offset = 0; offset + sizeof(uintptr_t) <= argument.bytes; offset += sizeof(uintptr_t)) {
@@ -215,17 +244,14 @@ Fault Memory::check(int device, const std::string& kernel, const std::vector<Arg
       std::memcpy(&address, static_cast<const char*>(argument.data) + offset, sizeof(address));
       if (address == 0) continue;
       const Range* range = find_locked(address);
-      const bool foreign = range && range->device != kHost && range->device != device &&
-                           !peers[static_cast<size_t>(range->device)];
+      const bool foreign = range && !may_access_locked(device, *range);
       if (!foreign && (range || !argument.is_pointer)) continue;
       TextStream text;
       text << "kernel " << kernel << " on device " << device << ", argument " << i + 1;
       if (!argument.is_pointer) text << " (byte " << offset << " of a struct)";
       text << ": " << reinterpret_cast<void*>(address);
       if (foreign)
-        text << " is memory of device " << range->device << ", which device " << device
-             << " may not touch; call cudaSetDevice(" << device << ") and cudaDeviceEnablePeerAccess("
-             << range->device << ", 0) first";
+        text << ' ' << refusal(device, *range);
       else
         text << " is neither device memory nor pinned host memory (pageable host memory, or freed already?)";
       return {cudaErrorIllegalAddress, text.str()};

@@ -6,12 +6,27 @@
 #include <simt/launch.h>
 
 #include <atomic>
+#include <cstdint>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <vector>
 
 namespace simt {
+
+// A pool of stream-ordered allocations (cudaMallocAsync()). It keeps no free memory: what is freed goes back to
+// the device. All but `device` and `most` is guarded by the lock of Memory.
+struct MemoryPool {
+  int device = 0;
+  size_t most = SIZE_MAX;  // bytes in use
+  size_t used = 0, high = 0;
+  std::vector<bool> access;  // by device, for others than its own
+  void* handle = nullptr;
+  int reuse[3] = {1, 1, 1};        // set and read only, as all memory is free at once
+  uint64_t release_threshold = 0;  // likewise
+};
 
 class Memory {
  public:
@@ -24,12 +39,14 @@ class Memory {
     bool registered = false;  // not allocated here: pinned by cudaHostRegister(), or a variable
     bool constant = false;    // kernels may only read it
     bool managed = false;     // every device and the host may access it
+    std::shared_ptr<MemoryPool> pool = {};
   };
 
   Memory(int devices, size_t limit);
 
   // Fills new memory with 0xFF bytes, or with 0 (set_zeroed_memory()). Zero bytes give a null pointer.
-  cudaError_t allocate(int device, size_t bytes, void** pointer, bool managed = false);
+  cudaError_t allocate(int device, size_t bytes, void** pointer, bool managed = false,
+                       std::shared_ptr<MemoryPool> pool = nullptr);
   // Frees memory of this kind from allocate(); null is allowed.
   cudaError_t release(void* pointer, bool host);
   void release_all_of(int device);
@@ -52,6 +69,18 @@ class Memory {
   size_t used(int device) const;
 
   bool peer_enabled(int device, int owner) const;
+  // Whether kernels on `device` may access the memory: memory of other devices by peer access, that of pools by
+  // the access of the pool alone.
+  bool may_access(int device, const Range& range) const;
+  // "is memory of device 1, which device 0 may not touch; call ... first"
+  static std::string refusal(int device, const Range& range);
+  // Calls work(pool), guarded by the lock.
+  template <class Work>
+  void change(MemoryPool& pool, Work work) {
+    const std::unique_lock lock(mutex_);
+    work(pool);
+    ++generation_;
+  }
   void enable_peer(int device, int owner, bool enabled);
 
   // The state of the link from `device` to `owner`; see simt/faults.h.
@@ -69,6 +98,7 @@ class Memory {
 
  private:
   const Range* find_locked(uintptr_t address) const;
+  bool may_access_locked(int device, const Range& range) const;
 
   mutable std::shared_mutex mutex_;
   std::map<uintptr_t, Range> ranges_;

@@ -97,7 +97,8 @@ struct Event {
 };
 
 struct Device {
-  std::atomic<cudaError_t> failure{cudaSuccess};  // sticky
+  std::shared_ptr<MemoryPool> default_pool, pool;  // `pool`: of cudaMallocAsync()
+  std::atomic<cudaError_t> failure{cudaSuccess};   // sticky
   std::atomic<bool> context{false};
   std::atomic<bool> had_context{false};  // has or had one before a reset
   std::shared_ptr<Stream> legacy = std::make_shared<Stream>();
@@ -177,6 +178,7 @@ struct Runtime {
   Handles<Event> events;
   Handles<Graph> graphs;
   Handles<GraphExec> execs;
+  Handles<MemoryPool> pools;
   unsigned streams_made = 0;
   std::vector<std::shared_ptr<Capture>> captures;  // the active ones
   uint64_t copies_until_failure = 0;               // see fail_copy(); 0: no failure
