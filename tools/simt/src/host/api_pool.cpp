@@ -1,4 +1,4 @@
-// Memory pools: stream-ordered allocation (cudaMallocAsync(), cudaFreeAsync()), and the pools that it takes from.
+// Stream-ordered allocation (cudaMallocAsync(), cudaFreeAsync()), and the memory pools that it takes from.
 #include <algorithm>
 #include <memory>
 

@@ -16,8 +16,8 @@
 
 namespace simt {
 
-// A pool of stream-ordered allocations (cudaMallocAsync()). It keeps no free memory: what is freed goes back to
-// the device. All but `device` and `most` is guarded by the lock of Memory.
+// A pool of stream-ordered allocations (cudaMallocAsync()). It keeps no free memory: what is freed goes back
+// to the device. All but `device` and `most` is guarded by the lock of Memory.
 struct MemoryPool {
   int device = 0;
   size_t most = SIZE_MAX;  // bytes in use
@@ -69,8 +69,8 @@ class Memory {
   size_t used(int device) const;
 
   bool peer_enabled(int device, int owner) const;
-  // Whether kernels on `device` may access the memory: memory of other devices by peer access, that of pools by
-  // the access of the pool alone.
+  // Whether kernels on `device` may access the memory: memory of other devices by peer access, that of pools
+  // by the access of the pool alone.
   bool may_access(int device, const Range& range) const;
   // "is memory of device 1, which device 0 may not touch; call ... first"
   static std::string refusal(int device, const Range& range);
