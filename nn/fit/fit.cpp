@@ -32,13 +32,6 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-std::optional<ReplicaCheck> check_of(DataParallel& model, bool verify) {
-  if (!verify) return std::nullopt;
-  std::vector<VectorView<const float>> parameters;
-  for (Replica& replica : model.replicas()) parameters.push_back(replica.parameters());
-  return std::optional<ReplicaCheck>(std::in_place, model.streams(), parameters, model.world().processes());
-}
-
 // One run of fit(): the loop and its state.
 class Run {
  public:
@@ -55,11 +48,15 @@ class Run {
         batches_(model, train_, model.options().batch, options.seed),
         run_{batches_.steps(), batches_.steps() * options.epochs},
         probe_(model.streams().device(0), model.streams().stream(0), model.group().loss_stats(),
-               model.replicas()[0].first_nonfinite(), kStepsAhead),
-        check_(check_of(model, options.verify)) {
+               model.replicas()[0].first_nonfinite(), kStepsAhead) {
     options.learning_rate.check(run_);
     check_from();
     check_same();
+    if (options.verify) {  // makes a communicator, so the processes must agree
+      std::vector<VectorView<const float>> parameters;
+      for (Replica& replica : model.replicas()) parameters.push_back(replica.parameters());
+      check_.emplace(model.streams(), parameters, world_.processes());
+    }
     result_.state = {options.from.epoch, options.from.step, options.seed, model.options().batch,
                      options.from.recipe};
   }
