@@ -767,6 +767,21 @@ TEST_F(CommandTrain, MlpRefuses) {
   expect_refused("train mlp --json " + (results_ / "absent/f"), {"--json", "absent"});
 }
 
+// The largest values that the options allow together.
+TEST_F(CommandTrain, TakesExactlyTheLimits) {
+  const std::string mlp = "train mlp --layers 1 --width 4 --inputs 3 --steps 1 ";
+  const std::string strategies = "strategies mlp --layers 2 --width 8 --steps 1 --strategy pipeline ";
+  for (const std::string& command :
+       {lenet("--epochs 1 --batch 12 --micro-batches 12 --devices 1"), lenet("--epochs 1 --micro-batches 12"),
+        lenet("--epochs 1 --batch 2 --devices " + devices(2)),
+        lenet("--epochs 1 --limit 2 --devices " + devices(2)), mlp + "--batch 4 --micro-batches 4",
+        mlp + "--mode single --devices 1", strategies + "--batch 8 --micro-batches 8",
+        "strategies lenet --steps 1 --batch 12 --data " + data_.path().string()}) {
+    const Outcome outcome = run_line(command);
+    EXPECT_EQ(outcome.code, 0) << command << "\n" << outcome.text();
+  }
+}
+
 // The error comes before any allocation, and names the sizes.
 TEST_F(CommandTrain, MemoryIsEstimated) {
   const Outcome outcome = run_line("train mlp --mode single --layers 90 --width 90000");
