@@ -248,6 +248,64 @@ TEST_F(Collective, MovedDataHasNoReduction) {
   EXPECT_EQ(words[12], "N/A");
 }
 
+// All values differ, so that none can stand at the place of another.
+TEST_F(Collective, TheJsonHasEveryValue) {
+  CollectiveReport report{.verb = Verb::all_reduce,
+                          .ranks = 4,
+                          .devices = {3, 5, 7, 9},
+                          .place = "",
+                          .ring_order = {0, 2, 1, 3},
+                          .links_note = "a note",
+                          .graph = true};
+  report.measured = {.host_seconds_per_call = 1,
+                     .copy_latency = 2,
+                     .kernel_latency = 3,
+                     .wire_bandwidth = 4,
+                     .peer_bandwidth = 5,
+                     .memory_bandwidth = 6,
+                     .ranks_share_one_memory = true};
+  CollectiveRow row{.bytes = 4000, .count = 1000, .reduction = Reduction::product};
+  row.out_of_place = {16, 0};
+  row.in_place = CollectiveTiming{32, 7};
+  row.algorithm = Algorithm::direct;
+  row.bound_seconds = 8;
+  row.predicted = {.latency = 10, .wire = 11, .reduction = 12, .host = 9};
+  CollectiveRow moved{.bytes = 24, .count = 6, .dtype = DType::int32, .root = 2};
+  moved.out_of_place = {4, {}};
+  moved.algorithm = Algorithm::root;
+  report.rows = {row, moved};
+  report.fits = {{DType::float32, Reduction::max, {}, {.alpha = 13, .beta = 14, .residual = 15}},
+                 {DType::int32, {}, 1, {.alpha = 16, .beta = INFINITY, .residual = 17}}};
+  nlohmann::json document = nlohmann::json::parse(collective_json(report));
+  EXPECT_EQ(document.at("platform"), platform());
+  document.erase("platform");
+  // The bus carries 3/2 of the bytes of an all-reduce of 4 ranks.
+  EXPECT_EQ(document, nlohmann::json::parse(R"({
+    "operation": "allreduce", "ranks": 4, "devices": [3, 5, 7, 9], "ring_order": [0, 2, 1, 3], "graph": true,
+    "links": "a note",
+    "measured": {"host_seconds_per_call": 1.0, "copy_latency": 2.0, "kernel_latency": 3.0,
+                 "wire_bandwidth": 4.0, "peer_bandwidth": 5.0, "memory_bandwidth": 6.0,
+                 "ranks_share_one_memory": true},
+    "wrong": 7, "mean_busbw": 190.5,
+    "rows": [
+      {"bytes": 4000, "count": 1000, "type": "float", "redop": "prod", "root": null,
+       "out_of_place": {"seconds": 16.0, "algbw": 250.0, "busbw": 375.0, "wrong": 0},
+       "in_place": {"seconds": 32.0, "algbw": 125.0, "busbw": 187.5, "wrong": 7},
+       "algorithm": "direct", "bound_seconds": 8.0, "reached": 0.5,
+       "predicted": {"seconds": 33.0, "latency": 10.0, "wire": 11.0, "reduction": 12.0, "host": 9.0,
+                     "mostly": "reduction"}},
+      {"bytes": 24, "count": 6, "type": "int32", "redop": null, "root": 2,
+       "out_of_place": {"seconds": 4.0, "algbw": 6.0, "busbw": 9.0, "wrong": null}, "in_place": null,
+       "algorithm": "root", "bound_seconds": 0.0, "reached": 0.0,
+       "predicted": {"seconds": 0.0, "latency": 0.0, "wire": 0.0, "reduction": 0.0, "host": 0.0,
+                     "mostly": "wire"}}],
+    "fits": [
+      {"type": "float", "redop": "max", "root": null, "alpha_seconds": 13.0, "beta_bytes_per_second": 14.0,
+       "residual": 15.0},
+      {"type": "int32", "redop": null, "root": 1, "alpha_seconds": 16.0, "beta_bytes_per_second": null,
+       "residual": 17.0}]})"));
+}
+
 TEST_F(Collective, RunsAndWritesAllOutputs) {
   CollectiveArguments arguments = small(Verb::all_reduce, 1 << 10);
   arguments.most_bytes = 1 << 14;

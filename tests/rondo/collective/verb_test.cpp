@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/collective/cost.h>
 #include <rondo/tools/rondo/collective/verb.h>
 
@@ -81,6 +82,46 @@ TEST(Verb, CostsNameTheDominantTerm) {
   }
   EXPECT_EQ(cost_of(Verb::all_reduce, Algorithm::ring, 4, 1 << 20, c, true).seconds(),
             predict(Algorithm::ring, 4, 1 << 20, c, true).seconds());
+}
+
+// 4 ranks of 400 bytes, in 2 segments.
+TEST(Verb, CostsAreThoseOfTheirFormulas) {
+  struct Expected {
+    Verb verb;
+    Algorithm algorithm;
+    double latency, host;
+    double wire, reduction;                // each rank on its own device
+    double shared_wire, shared_reduction;  // all ranks in one memory
+  };
+  constexpr Algorithm kRing = Algorithm::ring, kDirect = Algorithm::direct;
+  const Expected all[] = {
+      {Verb::reduce_scatter, kRing, 3 * 2 + 3 * 30, 6, 30, 0.9, 2.4, 3.6},
+      {Verb::all_gather, kRing, 3 * 2, 4, 30, 0, 3.2, 0},
+      {Verb::broadcast, kRing, 4 * 2, 1.75, 40, 0, 3.2, 0},
+      {Verb::reduce, kRing, 4 * 2 + 3 * 30, 3, 40, 0.9, 2.4, 3.6},
+      {Verb::reduce_scatter, kDirect, 30, 1, 15, 0, 2, 0},
+      {Verb::all_gather, kDirect, 4 * 2, 4, 15, 0, 3.2, 0},
+      {Verb::all_to_all, kDirect, 4 * 2, 4, 15, 0, 3.2, 0},
+      {Verb::broadcast, kDirect, 4 * 2, 1, 60, 0, 3.2, 0},
+      {Verb::reduce, kDirect, 30, 0.25, 60, 0, 2, 0},
+  };
+  LinkConstants c = {.host_seconds_per_call = 0.25,
+                     .copy_latency = 2,
+                     .kernel_latency = 30,
+                     .wire_bandwidth = 10,
+                     .peer_bandwidth = 20,
+                     .memory_bandwidth = 1000,
+                     .slot_bytes = 200};
+  for (const Expected& e : all)
+    for (const bool shared : {false, true}) {
+      SCOPED_TRACE(concat(command_of(e.verb), ", ", name_of(e.algorithm), shared ? ", one memory" : ""));
+      c.ranks_share_one_memory = shared;
+      const Cost cost = cost_of(e.verb, e.algorithm, 4, 400, c, true);
+      EXPECT_DOUBLE_EQ(cost.latency, e.latency);
+      EXPECT_DOUBLE_EQ(cost.host, e.host);
+      EXPECT_DOUBLE_EQ(cost.wire, shared ? e.shared_wire : e.wire);
+      EXPECT_DOUBLE_EQ(cost.reduction, shared ? e.shared_reduction : e.reduction);
+    }
 }
 
 // The cost does not decrease with more bytes or more ranks, and no prediction is below the bound of the wire.

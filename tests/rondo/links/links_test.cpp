@@ -125,6 +125,52 @@ TEST_F(Links, DamagedFilesAreNamed) {
     EXPECT_EQ(missing(error_of([&] { parse_link_json("the file", text); }), {"the file", why}), "") << text;
 }
 
+// Every value, just outside its range and at its end.
+TEST_F(Links, EveryValueIsChecked) {
+  const auto check_with = [](const std::function<void(LinkTable&)>& change) {
+    LinkTable table = even_table(2);
+    change(table);
+    return check(table);
+  };
+  EXPECT_TRUE(check_with([](LinkTable&) {}).ok());
+  struct Value {
+    const char* name;
+    bool zero_is_valid;
+    std::function<double&(LinkTable&)> of;
+  };
+  const Value values[] = {
+      {"host_seconds_per_call", true, [](LinkTable& t) -> double& { return t.host_seconds_per_call; }},
+      {"memory_bandwidth", false, [](LinkTable& t) -> double& { return t.devices[1].memory_bandwidth; }},
+      {"kernel_latency", true, [](LinkTable& t) -> double& { return t.devices[1].kernel_latency; }},
+      {"bandwidth", false, [](LinkTable& t) -> double& { return t.links[3].bandwidth; }},
+      {"kernel_bandwidth", false, [](LinkTable& t) -> double& { return t.links[3].kernel_bandwidth; }},
+      {"latency", true, [](LinkTable& t) -> double& { return t.links[3].latency; }},
+  };
+  for (const Value& value : values)
+    for (const double bad : {-1e-9, 0.0, double{INFINITY}, double{NAN}}) {
+      const Status status = check_with([&](LinkTable& table) { value.of(table) = bad; });
+      if (bad == 0 && value.zero_is_valid)
+        EXPECT_TRUE(status.ok()) << status.message();
+      else
+        EXPECT_EQ(status.message(), concat(value.name, " is ", bad, ", must be finite and ",
+                                           value.zero_is_valid ? "not negative" : "above 0"));
+    }
+  // Devices ascend.
+  const auto devices = [&](int first, int second) {
+    return check_with([&](LinkTable& t) { t.devices[0].device = first, t.devices[1].device = second; });
+  };
+  EXPECT_TRUE(devices(0, 1).ok());
+  EXPECT_TRUE(devices(2, 7).ok());
+  EXPECT_EQ(devices(-1, 1).message(), "device -1 must come after -1");
+  EXPECT_EQ(devices(1, 1).message(), "device 1 must come after 1");
+  EXPECT_EQ(devices(1, 0).message(), "device 0 must come after 1");
+  EXPECT_EQ(check_with([](LinkTable& t) { t.devices.clear(); }).message(),
+            "there are no devices, must be at least one");
+  for (const size_t links : {3, 5})
+    EXPECT_EQ(check_with([&](LinkTable& t) { t.links.resize(links); }).message(),
+              concat("there are ", links, " links between 2 devices, must be 4"));
+}
+
 TEST_F(Links, StoredLinksAreUsedIfTheyMatch) {
   EXPECT_FALSE(stored_links({0}).table);
   EXPECT_EQ(stored_links({0}).note, "");

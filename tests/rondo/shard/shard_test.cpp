@@ -237,6 +237,21 @@ TEST(ShardSvg, IsProportional) {
   for (const double height : heights) EXPECT_NEAR(height, 400.0 / 3 - 3, 0.02);
 }
 
+// The sizes of the parts: those of the rows beside them, those of the columns above.
+TEST(ShardSvg, HasTheSizesOfRowsAndColumns) {
+  const std::string svg = shard_svg(sharding("--shape 40x93 --mesh 3x4 --spec x,y"));
+  const auto sizes = [&](const std::string& anchor) {
+    const std::regex label("text-anchor=\"" + anchor + "\"[^>]*>([0-9]+)</text>");
+    std::vector<std::string> found;
+    for (std::sregex_iterator it(svg.begin(), svg.end(), label), end; it != end; ++it)
+      found.push_back((*it)[1]);
+    return found;
+  };
+  using Sizes = std::vector<std::string>;
+  EXPECT_EQ(sizes("end"), (Sizes{"13", "13", "14"}));
+  EXPECT_EQ(sizes("middle"), (Sizes{"23", "23", "23", "24"}));
+}
+
 TEST(Shard, RefusesBadArguments) {
   EXPECT_EQ(missing(shard_refusal(""), {"no array was named", "--array batch", "--shape"}), "");
   EXPECT_EQ(shard_refusal("--array weights"), "--array is 'weights', must be batch, parameters or optimizer");

@@ -123,6 +123,43 @@ TEST(StrategiesCommand, ComparesAllFour) {
   EXPECT_GT(json["strategies"][3]["difference"], 0);
 }
 
+// All values differ, so that none can stand at the place of another.
+TEST(StrategiesCommand, TheReportHasEveryValue) {
+  StrategyReport report = {.model = "mlp",
+                           .devices = {0, 1},
+                           .batch = 32,
+                           .micro_batches = 4,
+                           .parameters = 99,
+                           .steps = 2,
+                           .lr = 0.5f,
+                           .runs = {}};
+  report.runs.push_back({nn::StrategyKind::single, {3, 2.5}, 0, {{1, 10, 20, 30, 40}}, 0, 0.25});
+  report.runs.push_back(
+      {nn::StrategyKind::tensor, {3.5, INFINITY}, 0.125, {{0, 1, 2, 3, 4}, {1, 5, 6, 7, 8}}, 77, 0.75});
+  nlohmann::json document = nlohmann::json::parse(strategies_json(report));
+  EXPECT_EQ(document.at("platform"), platform());
+  document.erase("platform");
+  for (const int device : {0, 1}) EXPECT_EQ(document.at("devices").at(device), device_label(device));
+  document.erase("devices");
+  for (nlohmann::json& run : document.at("strategies"))
+    for (nlohmann::json& rank : run.at("ranks")) {
+      EXPECT_EQ(rank.at("device"), device_label(rank.at("bytes") == 10 ? 0 : 1));
+      rank.erase("device");
+    }
+  EXPECT_EQ(document, nlohmann::json::parse(R"({
+    "model": "mlp", "parameters": 99, "batch": 32, "micro_batches": 4, "learning_rate": 0.5, "steps": 2,
+    "strategies": [
+      {"strategy": "single", "losses": [3.0, 2.5], "difference": 0.0, "sent_bytes": 0, "step_seconds": 0.25,
+       "ranks": [{"parameter_bytes": 10, "gradient_bytes": 20, "activation_bytes": 30, "buffer_bytes": 40,
+                  "bytes": 100}]},
+      {"strategy": "tensor", "losses": [3.5, null], "difference": 0.125, "sent_bytes": 77,
+       "step_seconds": 0.75,
+       "ranks": [{"parameter_bytes": 1, "gradient_bytes": 2, "activation_bytes": 3, "buffer_bytes": 4,
+                  "bytes": 10},
+                 {"parameter_bytes": 5, "gradient_bytes": 6, "activation_bytes": 7, "buffer_bytes": 8,
+                  "bytes": 26}]}]})"));
+}
+
 TEST(StrategiesCommand, LeNetTakesItsBatchesFromTheData) {
   const test::TemporaryDirectory data;
   test::write_data_set(data.path(), 10, 5);

@@ -95,6 +95,11 @@ TEST(NetworkSvg, DescribesTheNetwork) {
     int64_t boxes = 0;
     for (size_t at = 0; (at = svg.find("<g><title>", at)) != std::string::npos; ++at) ++boxes;
     EXPECT_EQ(boxes, static_cast<int64_t>(layout.boxes.size()));
+    // In the title and in the box, of merged layers only.
+    int64_t times = 0;
+    for (size_t at = 0; (at = svg.find(" times", at)) != std::string::npos; ++at) ++times;
+    EXPECT_EQ(times,
+              2 * std::ranges::count_if(layout.boxes, [](const NetworkBox& b) { return b.times > 1; }));
   }
   EXPECT_EQ(missing(network_svg("mlp", graph_of("mlp")), {"linear 2056, ReLU, 89 times", "parameters each"}),
             "");

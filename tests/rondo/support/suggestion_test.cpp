@@ -22,6 +22,8 @@ TEST(Suggestion, TheMostSimilarWord) {
                                                        {"--warmup", "--warmup-steps"},
                                                        {"--warmup_step", "--warmup-steps"},
                                                        {"--sed", "--seed"},
+                                                       {"--bat", "--batch"},
+                                                       {"--war", "--warmup-steps"},
                                                        {"--shcedule", "--schedule"},
                                                        {"--device", "--devices"},
                                                        {"--nosyncbn", "--no-sync-bn"}};
@@ -29,7 +31,8 @@ TEST(Suggestion, TheMostSimilarWord) {
 }
 
 TEST(Suggestion, NoneForAWordThatIsNotSimilar) {
-  for (const char* word : {"--gpu", "--x", "-x", "--", "", "--frobnicate", "--rate", "--no", "--exxxhs"})
+  for (const char* word :
+       {"--gpu", "--x", "-x", "--", "", "--frobnicate", "--rate", "--no", "--ba", "--wa", "--exxxhs"})
     EXPECT_EQ(suggestion(word, kOptions), "") << word;
   EXPECT_EQ(suggestion("--lr", {}), "");
 }
