@@ -1,4 +1,6 @@
 // Capture and replay.
+#include <functional>
+
 #include "host_support.h"
 
 namespace simt_test {
@@ -291,6 +293,39 @@ TEST_F(HostGraph, SynchronisingInvalidatesACapture) {
   begin();
   CUDA_ERROR(cudaMemcpyPeerAsync(out_, 0, out_ + 1, 0, 4, stream_), cudaErrorStreamCaptureUnsupported);
   end_invalidated();
+}
+
+// None of these can be recorded, and none is done instead.
+TEST_F(HostGraph, ACapturedStreamTakesNoUploadAndNoMemory) {
+  begin();
+  add_digit(stream_, out_, 1);
+  cudaGraph_t graph = nullptr;
+  CUDA_OK(cudaStreamEndCapture(stream_, &graph));
+  cudaGraphExec_t exec = nullptr;
+  CUDA_OK(cudaGraphInstantiate(&exec, graph));
+  void* memory = nullptr;
+  CUDA_OK(cudaMallocAsync(&memory, 4, stream_));
+  CUDA_OK(cudaStreamSynchronize(stream_));
+  const std::function<cudaError_t()> calls[] = {
+      [&] { return cudaGraphUpload(exec, stream_); },
+      [&] {
+        void* more = nullptr;
+        return cudaMallocAsync(&more, 4, stream_);
+      },
+      [&] { return cudaFreeAsync(memory, stream_); },
+  };
+  for (const std::function<cudaError_t()>& call : calls) {
+    begin();
+    CUDA_ERROR(call(), cudaErrorStreamCaptureUnsupported);
+    cudaGraph_t rest = nullptr;
+    static_cast<void>(cudaStreamEndCapture(stream_, &rest));
+    if (rest) CUDA_OK(cudaGraphDestroy(rest));
+    static_cast<void>(cudaGetLastError());
+    EXPECT_EQ(call(), cudaSuccess) << "without a capture";
+  }
+  CUDA_OK(cudaStreamSynchronize(stream_));
+  CUDA_OK(cudaGraphExecDestroy(exec));
+  CUDA_OK(cudaGraphDestroy(graph));
 }
 
 TEST_F(HostGraph, TheModeDecidesWhichThreadsMayCallUnsafeFunctions) {

@@ -60,6 +60,18 @@ TEST(View, StrideDefaultsToTheColumns) {
   EXPECT_EQ(view.stride, 3);
 }
 
+// Every side counts once: no two are equal.
+TEST(View, SizesAreTheProductsOfAllSides) {
+  EXPECT_EQ((ImageView<float>{nullptr, 2, 3, 5, 7}).size(), 210);
+  EXPECT_EQ((FilterView<float>{nullptr, 2, 3, 5, 7}).size(), 210);
+  for (int side = 0; side < 4; ++side) {
+    int64_t sides[4] = {2, 3, 5, 7};
+    sides[side] = 0;
+    EXPECT_EQ((ImageView<float>{nullptr, sides[0], sides[1], sides[2], sides[3]}).size(), 0) << side;
+    EXPECT_EQ((FilterView<float>{nullptr, sides[0], sides[1], sides[2], sides[3]}).size(), 0) << side;
+  }
+}
+
 TEST(View, SizesHave64Bits) {
   const ImageView<float> image = {nullptr, 1 << 20, 1 << 10, 1 << 10, 1 << 4};
   EXPECT_EQ(image.size(), int64_t{1} << 44);

@@ -101,5 +101,28 @@ TEST(HostUploads, RefuseMemoryOfADevice) {
             "the batch is in the memory of device 0, must be in host memory");
 }
 
+// A part that fails is reported, although the next one could be copied; later calls work.
+TEST(HostUploads, ReportTheFirstPartThatFails) {
+  const Stream stream;
+  HostUploads uploads(0, stream, 1);
+  Buffer<int32_t> to(2);
+  to.fill_bytes(0);
+  int32_t on_host = 0;
+  const Values values{1}, others{2};
+  for (const bool first : {true, false}) {
+    int32_t* const begin = first ? &on_host : to.data();
+    int32_t* const end = first ? to.data() : &on_host;
+    EXPECT_EQ(test::missing(test::error_of([&] {
+                              uploads.enqueue({upload_of(begin, view(values)), upload_of(end, view(values))});
+                            }),
+                            {"copying a batch to its device", "cudaErrorInvalidValue"}),
+              "");
+  }
+  uploads.enqueue({upload_of(to.data(), view(others)), upload_of(to.data() + 1, view(others))});
+  stream.synchronize();
+  EXPECT_EQ(to.download(), (Values{2, 2}));
+  EXPECT_EQ(on_host, 0);
+}
+
 }  // namespace
 }  // namespace rondo

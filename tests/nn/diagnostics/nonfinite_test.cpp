@@ -187,6 +187,21 @@ TEST(FirstNonfinite, NamesRowAndColumnOfImagesThatAreNotSquare) {
   }
 }
 
+// Images of one row or one column are images. A vector has elements.
+TEST(FirstNonfinite, NamesRowAndColumnOfImagesOfOneRowOrColumn) {
+  const std::pair<Shape, std::string> cases[] = {{{1, 8, 2}, "[image 5, row 0, column 3, channel 1]"},
+                                                 {{8, 1, 2}, "[image 5, row 3, column 0, channel 1]"},
+                                                 {{1, 1, 16}, "[sample 5, element 7]"}};
+  for (const auto& [input, position] : cases) {
+    ModelFixture fixture(Sequential{Linear(3)}, input, spread(2), kBatch, trained);
+    std::vector<float> x = normal_values(kBatch * input.size(), 1);
+    x[static_cast<size_t>(5 * input.size() + 7)] = NAN;
+    fixture.upload(x);
+    EXPECT_EQ(first_nonfinite_in_forward(fixture.replicas, kTraining).value_or(NonfiniteTensor{}).position,
+              position);
+  }
+}
+
 // Overflow in products, in sums over a batch, and in the sum of two paths.
 TEST(FirstNonfinite, FindsOverflow) {
   ModelFixture fixture = fixture_of(small_lenet(), 1);
