@@ -2,7 +2,6 @@
 // mma.sync and of wgmma: drawn shapes, with tails of 1, strides, padding and misalignment. The forward
 // convolutions and the data gradients in tf32 and tf32x3 by wgmma. conv_tiles_test.cpp has the choice of the
 // tiles. Above 400 lines because all of these share their drawn shapes and the comparison.
-// Above 400 lines because all tiles, rows and types share one check against the reference.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>

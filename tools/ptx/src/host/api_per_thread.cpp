@@ -1,5 +1,5 @@
-// The names that a program built with nvcc --default-stream per-thread calls: the default stream is that of the
-// thread, and functions without a stream use it, too.
+// The names that a program built with nvcc --default-stream per-thread calls: the default stream is that of
+// the thread, and functions without a stream use it, too.
 #include <cuda_runtime_api.h>
 
 #include "runtime.h"
@@ -15,8 +15,8 @@ cudaError_t wait_for(cudaError_t enqueued) {
 
 }  // namespace
 
-// PTSZ(function, (parameters before the stream), (arguments)): the stream is the last argument. PTDS: there is
-// none, and FUNCTIONAsync() has one.
+// PTSZ(function, (parameters before the stream), (arguments)): the stream is the last argument. PTDS: there
+// is none, and FUNCTIONAsync() has one.
 #define PTSZ(name, parameters, ...) \
   cudaError_t name##_ptsz parameters { return name(__VA_ARGS__ __VA_OPT__(, ) of_thread(stream)); }
 #define PTDS(name, parameters, ...) \

@@ -1,5 +1,4 @@
 // Stream-ordered allocation (cudaMallocAsync(), cudaFreeAsync()), and the memory pools that it takes from.
-#include <algorithm>
 #include <memory>
 
 #include "runtime.h"
@@ -39,6 +38,18 @@ cudaError_t allocate(void** pointer, size_t bytes, cudaStream_t handle, const cu
       pool = from ? runtime.pools.get(*from) : current_pool(runtime, stream->device);
     }
     return runtime.memory.allocate(pool->device, bytes, pointer, false, pool);
+  });
+}
+
+// Sets `handle` to that of pool_of(runtime, device).
+cudaError_t give_handle(cudaMemPool_t* handle, int device,
+                        const std::shared_ptr<MemoryPool>& (*pool_of)(Runtime&, int)) {
+  return api([&](Runtime& runtime) {
+    require(handle, cudaErrorInvalidValue);
+    runtime.check_ordinal(device);
+    std::lock_guard lock(runtime.mutex);
+    *handle = static_cast<cudaMemPool_t>(pool_of(runtime, device)->handle);
+    return cudaSuccess;
   });
 }
 
@@ -92,22 +103,10 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
 }
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-  return api([&](Runtime& runtime) {
-    require(pool, cudaErrorInvalidValue);
-    runtime.check_ordinal(device);
-    std::lock_guard lock(runtime.mutex);
-    *pool = static_cast<cudaMemPool_t>(default_pool(runtime, device)->handle);
-    return cudaSuccess;
-  });
+  return give_handle(pool, device, default_pool);
 }
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
-  return api([&](Runtime& runtime) {
-    require(pool, cudaErrorInvalidValue);
-    runtime.check_ordinal(device);
-    std::lock_guard lock(runtime.mutex);
-    *pool = static_cast<cudaMemPool_t>(current_pool(runtime, device)->handle);
-    return cudaSuccess;
-  });
+  return give_handle(pool, device, current_pool);
 }
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t handle) {
   return api([&](Runtime& runtime) {
