@@ -167,6 +167,9 @@ Status check_streams(const char* operation, const Communicator& communicator, Ra
   for (int rank = 0; rank < communicator.size(); ++rank) {
     const cudaStream_t stream = streams[rank];
     if (stream == nullptr) continue;  // the null stream belongs to every device
+    StreamCapture capture;
+    RONDO_RETURN_IF_ERROR(capture_of(stream, capture));
+    if (capture.captured) continue;  // CUDA does not tell its device
     int device = 0;
     const cudaError_t error = cudaStreamGetDevice(stream, &device);
     if (error == cudaErrorCallRequiresNewerDriver) {  // older than CUDA 12.8: the device is not known

@@ -279,6 +279,16 @@ TEST_F(Captures, AnotherStreamCanBeSynchronized) {
   }
 }
 
+TEST_F(Captures, ACapturedStreamDoesNotTellItsDevice) {
+  const cudaStream_t other = make_stream();
+  begin(cudaStreamCaptureModeThreadLocal);
+  int device = -1;
+  CUDA_ERROR(cudaStreamGetDevice(stream_, &device), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(device, -1);
+  CUDA_OK(cudaStreamGetDevice(other, &device));
+  EXPECT_EQ(end(), cudaSuccess);
+}
+
 // CUDA: "The blocking stream capture is not invalidated." Other calls with the legacy stream invalidate it.
 TEST_F(Captures, TheStatusOfTheLegacyStreamIsNotKnown) {
   stream_ = make_stream(cudaStreamDefault);  // which waits for the legacy stream

@@ -63,12 +63,15 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   });
 }
 
+// A captured stream does not tell its device: observed with driver 580 on an H200, not documented.
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
   return api([&](Runtime& runtime) {
     require(device, cudaErrorInvalidValue);
     refuse_driver(Driver::older, cudaErrorCallRequiresNewerDriver);
     std::lock_guard lock(runtime.mutex);
-    *device = runtime.stream(handle)->device;
+    const auto stream = runtime.stream(handle);
+    require(!stream->capture, cudaErrorStreamCaptureUnsupported);
+    *device = stream->device;
     return cudaSuccess;
   });
 }
