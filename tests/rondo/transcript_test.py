@@ -3,14 +3,19 @@
 transcript_test.py RONDO TRANSCRIPT... [--update]: a transcript is a sequence of "$ command" lines, each followed
 by the output of the command, standard output and errors together, and by "[code]" if its exit code is not 0. The
 commands of a transcript run one after another in an empty folder, by sh. --update writes what the commands print
-now into the transcripts.
+now into the transcripts. Numbers are kept to 12 digits: the last digits of a double depend on whether the
+compiler uses fused multiply-add.
 """
 import difflib
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
+
+
+LONG_NUMBER = re.compile(r"\d+\.\d{9,}(e[-+]?\d+)?")
 
 
 def run(command, folder, program):
@@ -18,6 +23,7 @@ def run(command, folder, program):
     done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     text = done.stdout if done.stdout.endswith("\n") or not done.stdout else done.stdout + "\n"
+    text = LONG_NUMBER.sub(lambda number: f"{float(number[0]):.12g}", text)
     return text + (f"[{done.returncode}]\n" if done.returncode else "")
 
 
