@@ -19,7 +19,7 @@ COMMAND = ROOT / "tools/gpu-report"
 sys.path.insert(0, str(ROOT / "tools"))
 from gpu_report import checks, gtest, machine, markdown, sanitizer, steps, targets  # noqa: E402
 from gpu_report.runner import Runner  # noqa: E402
-from peers import recipes  # noqa: E402
+from peers import launch, recipes  # noqa: E402
 
 BUILD = Path(sys.argv.pop(1)) if len(sys.argv) > 1 else ROOT / "build/cpu"
 
@@ -254,7 +254,7 @@ class SanitizerTest(unittest.TestCase):
     def test_only_the_checkers_of_barriers_are_known_to_err(self):
         ring = sanitizer.read_reports(RING)[0]
         self.assertEqual([sanitizer.is_known(checker, ring) for checker in checks.CHECKERS],
-                         [False, True, True])
+                         [checker != "memcheck" for checker in checks.CHECKERS])
 
 
 class ChecksTest(InTemporaryFolder):
@@ -310,10 +310,10 @@ class ChecksTest(InTemporaryFolder):
                                                    "net_test.S.B (crashed)", "ring_test.S.B (crashed)"])
         self.assertEqual((tests["tests"], tests["failures"], tests["incomplete"]), (8, 4, []))
 
-        memcheck = report["sanitizer"]["memcheck kernel_test"]
+        memcheck = report["sanitizer"]["memcheck"]["kernel_test"]
         self.assertEqual(memcheck["left_out"], ["S.Slow", "S.B"])
         self.assertEqual((memcheck["tests"], memcheck["complete"]), (2, True))
-        self.assertEqual(report["sanitizer"]["memcheck ring_test"]["failed"], ["S.B"])
+        self.assertEqual(report["sanitizer"]["memcheck"]["ring_test"]["failed"], ["S.B (crashed)"])
         states = {step["name"]: (step["state"], step["note"]) for step in self.runner.steps}
         self.assertEqual(states["memcheck kernel_test"],
                          ("failed", "exit code 99: ========= ERROR SUMMARY: 3 errors"))
@@ -344,7 +344,7 @@ class ChecksTest(InTemporaryFolder):
             self.assertEqual(states[f"{checker} ring_test"],
                              ("reported", "reports of kernels with mbarriers, to be read: 2"))
             self.assertEqual([(one["known"], one["times"]) for one in
-                              report["sanitizer"][f"{checker} both_test"]["reports"]],
+                              report["sanitizer"][checker]["both_test"]["reports"]],
                              [(True, 2), (True, 1), (False, 1)])
         text = markdown.sanitizer(report)
         plain, known = text.split("### Reports of kernels with mbarriers")
@@ -352,8 +352,85 @@ class ChecksTest(InTemporaryFolder):
         for of, line in ((known, "Race reported between Write access at void gemm_persistent_kernel"),
                          (known, "Barrier error detected. Missing wait."),
                          (known, "racecheck ring_test, racecheck both_test, "),
-                         (plain, "| racecheck both_test | 1 |  | 0 |  | 1 | 2 |")):
+                         (plain, "| racecheck both_test | 1 | 0 |  |  | 1 | 2 |"),
+                         (plain, "- memcheck: 4 tests in 4 programs, 1 failed, 8 reports\n"),
+                         (plain, "- racecheck: 4 tests in 4 programs, 1 failed, 2 reports, 6 of kernels with "
+                                 "mbarriers\n")):
             self.assertIn(line, of)
+
+    def test_a_checker_that_found_nothing_has_one_line(self):
+        for name in ("a_test", "b_test"):
+            self.add(name, "kernels", A="passes", B="passes", C="is_slow")
+            for checker in checks.CHECKERS:
+                (self.build / f"tests/{name}.{checker}").write_text("")
+        self.add("ring_test", "collectives", A="passes", B="hangs")  # for memcheck alone
+        parts, report = self.checks(seconds=12), {}
+        parts.seconds = {name: {"S.A": 0.1, "S.C": 3.0} for name in ("a_test", "b_test")}
+        parts.jobs, parts.silence = 3, lambda: None
+        parts.sanitizer(report)
+        text = markdown.sanitizer(report)
+        for line in ("- synccheck: 4 tests in 2 programs, 0 reports; 2 tests left out as slow\n",
+                     "- memcheck: 6 tests in 3 programs, 0 reports; not all tests of 1 program; "
+                     "2 tests left out as slow\n",
+                     "| memcheck ring_test | 2 | 0 | not all: stopped in S.B |  |  |  |\n"):
+            self.assertIn(line, text)
+        for program in ("a_test", "b_test"):
+            self.assertNotIn(f" {program} ", text)
+
+    def test_a_program_that_could_not_start_is_no_report_of_a_checker(self):
+        self.assertEqual(sanitizer.read_reports(
+            "========= Error: Target application terminated before first instrumented API call\n"), [])
+        run = {"tests": 0, "left_out": [], "complete": False, "failed": [], "stopped": [], "reports": []}
+        text = markdown.sanitizer({"sanitizer": {"memcheck": {"a_test": run}}})
+        self.assertIn("- memcheck: 0 tests in 0 programs, 0 reports; 1 program ran no test\n", text)
+        self.assertIn("| memcheck a_test | 0 | 0 | none |  |  |  |\n", text)
+
+    def test_the_time_that_a_checker_leaves_is_used_by_the_next(self):
+        self.add("kernel_test", "kernels", A="passes")
+        for checker in checks.CHECKERS:
+            (self.build / f"tests/kernel_test.{checker}").write_text("")
+        parts, limits = self.checks(seconds=90), {}
+        run_program = gtest.run_program
+
+        def note_the_limit(runner, name, command, limit, **more):
+            limits[name] = limit
+            return run_program(runner, name, command, limit, **more)
+
+        with unittest.mock.patch.object(gtest, "run_program", note_the_limit):
+            parts.sanitizer({})
+        # Each ends at once: a third, a half, all of what is left.
+        self.assertEqual([name for name, _ in sorted(limits.items(), key=lambda item: item[1])],
+                         ["synccheck kernel_test", "memcheck kernel_test", "racecheck kernel_test"])
+        self.assertGreater(limits["racecheck kernel_test"], 75)
+
+    def test_short_programs_come_first(self):
+        for name in ("long_test", "short_test", "middle_test"):
+            self.add(name, "kernels", A="passes", B="passes")
+            (self.build / f"tests/{name}.memcheck").write_text("")
+        parts = self.checks(seconds=30)
+        parts.jobs = 1
+        # What is left out as slow does not count.
+        parts.seconds = {"long_test": {"S.A": 0.4}, "middle_test": {"S.A": 0.2}, "short_test": {"S.B": 9.0}}
+        parts.sanitizer({})
+        self.assertEqual([step["name"] for step in self.runner.steps][:3],
+                         ["synccheck short_test", "synccheck middle_test", "synccheck long_test"])
+
+    def test_programs_that_share_a_gpu_have_enough_connections(self):
+        asks = self.build / "tests/asks_test"
+        fake_program(asks, {"A": "passes"})
+        asks.write_text(asks.read_text().replace(
+            "ran = []", "ran = []\nprint('connections:', os.environ.get('CUDA_DEVICE_MAX_CONNECTIONS'))"))
+        self.programs.append(f"asks_test\t{asks}\tkernels\n")
+        for theirs, wanted in ((None, "32"), ("1", "1")):
+            with unittest.mock.patch.dict(os.environ):
+                os.environ.pop("CUDA_DEVICE_MAX_CONNECTIONS", None)
+                if theirs:
+                    os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] = theirs
+                self.report()
+            for step in ("test_asks_test", "memcheck_asks_test"):
+                self.assertIn(f"connections: {wanted}\n", (self.folder / f"logs/{step}.txt").read_text())
+        on_cpu = checks.Checks(self.runner, self.build, self.folder, "cpu", None, False)
+        self.assertEqual(on_cpu.environment, {})
 
     def test_everything_ends_within_the_time(self):
         for number in range(12):
@@ -606,6 +683,55 @@ class TimeOfProgramsTest(InTemporaryFolder):
         arguments = argparse.Namespace(quick=False, build=self.folder, data=None, only=None)
         steps.Steps(arguments, self.folder, runner, "cuda", None).time_programs({})
         self.assertEqual(limits, [140 * share for share in (1 / 14, 6 / 13, 6 / 7, 1)])
+
+
+class FrameworksTest(InTemporaryFolder):
+    """The step that loads PyTorch and JAX, with a fake python that has them."""
+
+    def steps(self, only=None, quick=False):
+        self.runner = Runner(self.folder / "logs", 60)
+        self.runner.begin_part(1 / 60)  # shorter than the step's own limit
+        arguments = argparse.Namespace(quick=quick, build=self.folder, data=None, only=only)
+        return steps.Steps(arguments, self.folder, self.runner, "cuda", None)
+
+    def load(self, script):
+        python = self.folder / "python3"
+        python.write_text(f"#!/bin/sh\n{script}\n")
+        python.chmod(0o755)
+        found = {"pytorch": (python, "2.0"), "jax": (None, "/bin/python3: No module named 'jax'")}
+        with unittest.mock.patch.object(launch, "find_python", found.get):
+            self.steps().frameworks(["pytorch", "jax"], {})
+        return {step["name"]: (step["state"], step["note"]) for step in self.runner.steps}
+
+    def test_those_that_are_there_are_loaded_with_a_limit_of_their_own(self):
+        loaded = self.load(f'sleep 2; echo "$@ $PYTHONPATH" > {self.folder}/call')
+        self.assertEqual(loaded["frameworks pytorch"], ("passed", ""))
+        self.assertEqual(loaded["frameworks jax"],
+                         ("skipped", "not importable (/bin/python3: No module named 'jax')"))
+        call = (self.folder / "call").read_text()
+        self.assertTrue(call.startswith("-m peers.warm pytorch cuda "), call)
+        self.assertIn("bench/frameworks", call)
+
+    def test_one_that_fails_or_hangs_is_no_failure_of_rondo(self):
+        self.assertEqual(self.load("echo no driver; exit 1")["frameworks pytorch"],
+                         ("reported", "exit code 1: no driver"))
+        with unittest.mock.patch.object(steps, "FRAMEWORK_SECONDS", 1):
+            self.assertEqual(self.load("sleep 30")["frameworks pytorch"], ("reported", "stopped after 1 s"))
+
+    def test_they_are_loaded_before_the_first_training_and_only_for_trainings(self):
+        def names(**more):
+            return [(getattr(part, "func", part).__name__, *getattr(part, "args", ())[:1])
+                    for part, _ in self.steps(**more).parts()]
+
+        both, one = ("frameworks", ["pytorch", "jax"]), ("frameworks", ["pytorch"])
+        everything = names()
+        self.assertEqual(everything.index(both) + 1, everything.index(("networks", "lenet")))
+        self.assertNotIn(one, everything)
+        self.assertEqual(names(only=["compiled"])[:2], [one, ("compiled", "lenet")])
+        self.assertEqual([name for name, *_ in names(only=["compiled"], quick=True)][0], "compiled")
+        self.assertEqual(names(only=["networks"])[0], both)
+        for part in set(steps.PARTS) - {"networks", "compiled"}:
+            self.assertNotIn("frameworks", [name for name, *_ in names(only=[part])])
 
 
 class CommandTest(InTemporaryFolder):

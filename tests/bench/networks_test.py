@@ -376,6 +376,17 @@ class SettingsTest(unittest.TestCase):
             self.assertEqual([call.args[1] for call in jax.config.update.call_args_list
                               if call.args[0] == "jax_default_matmul_precision"], wanted)
 
+    def test_warming_computes_with_the_framework_on_the_device(self):
+        self.peer("torch", "nn", "utils", "utils.checkpoint")
+        self.peer("jax", "numpy", "lax")
+        for framework, called in (("pytorch", "set_up"), ("jax", "check_rounding")):
+            peer = importlib.import_module(f"peers.{framework}_peer")
+            with unittest.mock.patch.object(peer, called) as computes:
+                importlib.import_module("peers.warm").main(framework, "cuda")
+            computes.assert_called_once()
+        sys.modules["jax"].config.update.assert_any_call("jax_platforms", "cuda")
+        sys.modules["torch"].device.assert_called_once_with("cuda")
+
 
 if __name__ == "__main__":
     side_by_side.main(BUILD)

@@ -1,5 +1,6 @@
 """The correctness parts of a report: the tests, also under compute-sanitizer."""
 
+import os
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -7,13 +8,17 @@ from pathlib import Path
 
 from . import gtest, machine, sanitizer
 
-CHECKERS = ("memcheck", "racecheck", "synccheck")
+# The quickest first: each leaves the rest of its time to those after it.
+CHECKERS = ("synccheck", "memcheck", "racecheck")
 # A checker makes kernels ten to a hundred times slower, so tests that take longer than this without it are
 # left out.
 MOST_SECONDS = {"memcheck": 2.0, "racecheck": 0.5, "synccheck": 0.5}
 ERRORS_FOUND = 99  # a checker's exit code
 MOST_REPORTS = 10_000
 CONTEXT_GIB = 2  # GPU memory for each program that runs in parallel with others
+# Processes that share a GPU and launch graphs with many branches fail (cudaErrorLaunchFailure) or hang with
+# the 8 connections that CUDA has by default; see docs/gpu.md, "Processes that share a GPU".
+CONNECTIONS = "CUDA_DEVICE_MAX_CONNECTIONS"
 
 
 class Checks:
@@ -25,6 +30,7 @@ class Checks:
         self.nvcc = nvcc
         self.quick = quick
         self.jobs = side_by_side(preset)
+        self.environment = {CONNECTIONS: os.environ.get(CONNECTIONS, "32")} if preset == "cuda" else {}
         self.seconds = {}  # {program: {test: seconds}}
 
     def tests(self, report):
@@ -44,7 +50,7 @@ class Checks:
             name, path = program
             outcome = gtest.run_program(self.runner, f"test {name}", [path], limit=self.runner.left(),
                                         silence=self.silence(), cwd=Path(path).parent,
-                                        results=folder / f"{name}.json")
+                                        env=self.environment, results=folder / f"{name}.json")
             return name, outcome
 
         for name, outcome in self.side_by_side(run, programs):
@@ -75,9 +81,13 @@ class Checks:
             programs = programs[:1]
         report["sanitizer"] = {}
         for number, checker in enumerate(CHECKERS):
+            found = report["sanitizer"][checker] = {}
             # Races and barriers matter where threads of a block cooperate: in kernels.
             wanted = [(name, path) for name, path, labels in programs
                       if checker == "memcheck" or "kernels" in labels]
+            # The shortest first, so that the most programs are complete when the time is up.
+            wanted.sort(key=lambda program: sum(seconds for seconds in self.seconds.get(program[0], {}).values()
+                                                if seconds <= MOST_SECONDS[checker]))
             # All programs of a checker share its time, which is as long as that of each later checker.
             deadline = time.monotonic() + self.runner.left() / (len(CHECKERS) - number)
 
@@ -89,14 +99,15 @@ class Checks:
                 outcome = gtest.run_program(self.runner, f"{checker} {name}",
                                             [*self.command(tool, checker), path],
                                             limit=deadline - time.monotonic(), silence=self.silence(),
-                                            left_out=left_out, cwd=Path(path).parent)
+                                            left_out=left_out, cwd=Path(path).parent, env=self.environment)
                 return name, left_out, outcome
 
             for name, left_out, outcome in self.side_by_side(run, wanted):
-                failed = outcome.names("FAILED", "CRASHED", "HUNG", "STOPPED")
-                report["sanitizer"][f"{checker} {name}"] = {
+                failed = outcome.names("FAILED", "CRASHED", "HUNG")
+                found[name] = {
                     "tests": len(outcome.tests), "left_out": left_out, "complete": outcome.complete,
-                    "failed": failed, "reports": self.judge(checker, outcome, failed)}
+                    "failed": [test + how(outcome.tests[test][0]) for test in failed],
+                    "stopped": outcome.names("STOPPED"), "reports": self.judge(checker, outcome, failed)}
 
     def judge(self, checker, outcome, failed):
         """The reports of a checker. They fail a step, unless all are of a known kind: then its state is

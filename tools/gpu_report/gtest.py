@@ -38,7 +38,7 @@ class Outcome:
         return [name for name, (what, _) in self.tests.items() if what in outcomes]
 
 
-def run_program(runner, step_name, command, limit, silence, left_out=(), cwd=None, results=None):
+def run_program(runner, step_name, command, limit, silence, left_out=(), cwd=None, env=None, results=None):
     """`results`: GoogleTest's JSON output file; without it the results are parsed from the printed output."""
     outcome = Outcome()
     deadline = time.monotonic() + limit
@@ -49,7 +49,7 @@ def run_program(runner, step_name, command, limit, silence, left_out=(), cwd=Non
         if results:
             results.unlink(missing_ok=True)
             arguments.append(f"--gtest_output=json:{results}")
-        step = runner.step(name, arguments, deadline - time.monotonic(), silence=silence, cwd=cwd)
+        step = runner.step(name, arguments, deadline - time.monotonic(), silence=silence, cwd=cwd, env=env)
         if step["exit_code"] is None:  # not started
             break
         outcome.steps.append(step)

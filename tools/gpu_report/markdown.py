@@ -83,18 +83,48 @@ def tests(report):
 
 
 def sanitizer(report):
-    rows = [[name, run["tests"], ", ".join(run["failed"]), len(run["left_out"]),
-             "" if run["complete"] else "not all",
-             sum(not one["known"] for one in run["reports"]) or "",
-             sum(one["known"] for one in run["reports"]) or ""]
-            for name, run in (report["sanitizer"] or {}).items()]
-    if not rows:
+    found = report["sanitizer"]
+    if not found:
         return ""
-    text = "## compute-sanitizer\n\n" + table(
-        ["checker and program", "tests", "failed", "left out as slow", "", "reports",
-         "of kernels with mbarriers"], rows)
+    text = "## compute-sanitizer\n\n" + "".join(f"- {checker_line(name, runs)}\n"
+                                                for name, runs in found.items())
+    # The other programs are only counted.
+    rows = [[f"{checker} {program}", run["tests"], len(run["left_out"]),
+             "" if run["complete"] else
+             f"not all: stopped in {', '.join(run['stopped'])}" if run["stopped"] else
+             "not all" if run["tests"] else "none",
+             ", ".join(run["failed"]), reports_in(run, False) or "", reports_in(run, True) or ""]
+            for checker, runs in found.items() for program, run in runs.items()
+            if run["failed"] or run["reports"] or not run["complete"]]
+    text += "\n" + table(["checker and program", "tests", "left out as slow", "ran", "failed", "reports",
+                          "of kernels with mbarriers"], rows)
     text += reports_of(report, False, "### Reports\n\n")
     return text + reports_of(report, True, "### Reports of kernels with mbarriers\n\n" + ABOUT_KNOWN)
+
+
+def checker_line(checker, runs):
+    """What a checker has run and found, in one line."""
+    def total(count):
+        return sum(count(run) for run in runs.values())
+
+    parts = [(1, f"{checker}: {counted(total(lambda run: run['tests']), 'test')} in "
+                 f"{counted(total(lambda run: run['tests'] > 0), 'program')}"),
+             (total(lambda run: len(run["failed"])), ", {} failed"),
+             (1, f", {counted(total(lambda run: reports_in(run, False)), 'report')}"),
+             (total(lambda run: reports_in(run, True)), ", {} of kernels with mbarriers"),
+             (total(lambda run: run["tests"] > 0 and not run["complete"]), "; not all tests of {programs}"),
+             (total(lambda run: run["tests"] == 0 and not run["complete"]), "; {programs} ran no test"),
+             (total(lambda run: len(run["left_out"])), "; {tests} left out as slow")]
+    return "".join(text.format(count, programs=counted(count, "program"), tests=counted(count, "test"))
+                   for count, text in parts if count)
+
+
+def counted(count, noun):
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def reports_in(run, known):
+    return sum(one["known"] == known for one in run["reports"])
 
 
 ABOUT_KNOWN = ("racecheck and synccheck are known to report correct kernels of this kind "
@@ -105,11 +135,12 @@ ABOUT_KNOWN = ("racecheck and synccheck are known to report correct kernels of t
 def reports_of(report, known, heading):
     """The text of each report once, with the programs that have it."""
     programs, times = {}, Counter()
-    for name, run in report["sanitizer"].items():
-        for one in run["reports"]:
-            if one["known"] == known:
-                programs.setdefault(one["text"], []).append(name)
-                times[one["text"]] += one["times"]
+    for checker, runs in report["sanitizer"].items():
+        for program, run in runs.items():
+            for one in run["reports"]:
+                if one["known"] == known:
+                    programs.setdefault(one["text"], []).append(f"{checker} {program}")
+                    times[one["text"]] += one["times"]
     return "".join([heading] + [f"{', '.join(names)}, {times[text]} times:\n\n```\n{text}\n```\n\n"
                                 for text, names in programs.items()]) if programs else ""
 

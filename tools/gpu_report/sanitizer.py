@@ -17,7 +17,7 @@ MARK = "========="
 INCLUDE = re.compile(r"^#include <rondo/kernels/(\S+)>", re.MULTILINE)
 KERNEL = re.compile(r"__global__[^;{]*?\bvoid (\w+)\(")
 # Lines that begin no report.
-OTHER = re.compile(r"COMPUTE-SANITIZER|\w+ SUMMARY|Target application|Saved host backtrace")
+OTHER = re.compile(r"COMPUTE-SANITIZER|\w+ SUMMARY|(Error: )?Target application|Saved host backtrace")
 # What differs between two reports of one mistake: addresses, threads, blocks, numbers of hazards, host
 # frames.
 VARYING = re.compile(r"0x[0-9a-f]+|\(\d+, ?\d+, ?\d+\)|\d+ hazards?")

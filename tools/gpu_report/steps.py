@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from .runner import Runner
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench/frameworks"))
-from peers import outcome, recipes, table  # noqa: E402
+from peers import launch, outcome, recipes, table  # noqa: E402
 
 DATA = Path(recipes.DATA)
 QUICK_SIZES = {"lenet": ["--limit", "512", "--epochs", "2"],
@@ -29,6 +30,7 @@ GPU_TENSOR_CORE_SIZES = {"lenet": ["--epochs", "3"], "resnet18": ["--epochs", "3
 
 # Shares of the time of the benchmarks; of the others 1. The targets need all convolutions.
 WEIGHTS = {targets.GEMM_PROGRAM: 6, targets.CONVOLUTION_PROGRAM: 6}
+FRAMEWORK_SECONDS = 60  # to load PyTorch or JAX from a cold disk
 
 PARTS = ("build", "links", "tests", "networks", "training", "benchmarks", "collectives", "sanitizer",
          "compiled")
@@ -136,6 +138,10 @@ class Steps:
             "compiled": compiled,
         }
         wanted = self.only or [name for name in PARTS if name != "build" or not self.prebuilt]
+        if "networks" in wanted:
+            named["networks"].insert(0, (partial(self.frameworks, ["pytorch", "jax"]), 1))
+        elif "compiled" in wanted and not self.quick:
+            named["compiled"].insert(0, (partial(self.frameworks, ["pytorch"]), 1))
         return [part for name in PARTS if name in wanted for part in named[name]]
 
     def build(self, _):
@@ -147,6 +153,26 @@ class Steps:
         self.runner.run("build", ["bash", "-c", build], limit=self.runner.left())
 
     # The three networks, each program in a separate process on one device.
+
+    def frameworks(self, names, _):
+        """Loads the frameworks, so that the trainings' limits are for the trainings."""
+        self.runner.begin_part(1)  # a cold disk is no faster in a short report
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(self.load, names))
+
+    def load(self, framework):
+        name = f"frameworks {framework}"
+        python, version = launch.find_python(framework)  # as networks_beside_peers does
+        if not python:
+            self.runner.note(name, "skipped", f"not importable ({version})")
+            return
+        command = [python, "-m", "peers.warm", framework, "cuda" if self.preset == "cuda" else "cpu"]
+        step = self.runner.step(name, command, FRAMEWORK_SECONDS,
+                                env=launch.environment(os.cpu_count()))
+        if step["state"] in ("failed", "timed out"):
+            # As in its rows: not a failure of Rondo.
+            step["state"] = "reported"
+            self.runner.explain(step, step["note"])
 
     def networks(self, network, precision, report):
         limit = self.runner.left()
