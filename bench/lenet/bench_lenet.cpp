@@ -53,7 +53,7 @@ void lenet_epoch(benchmark::State& state) {
   const FashionMnist data = random_images(samples);
   const std::vector<int> devices = devices_for(static_cast<int>(state.range(1)));
   IterationTimes times(state);
-  for (auto _ : state) {
+  while (times.keep_running()) {
     try {
       const EpochReport epoch = train(data, devices);
       // With weights near zero and random labels the loss stays near the logarithm of the number of classes.

@@ -76,8 +76,8 @@ void grid_barrier(benchmark::State& state) {
 
   Stream stream;
   config.stream = stream;
-  IterationTimes times(state);
-  for (auto _ : state) {
+  IterationTimes times(state, kBarriers);
+  while (times.keep_running()) {
     RONDO_CUDA_THROW(cudaMemsetAsync(counter.data(), 0, sizeof(unsigned), stream));
     const double seconds = seconds_of(stream, [&](cudaStream_t) {
       RONDO_CUDA_THROW(cudaLaunchKernelEx(&config, rounds_kernel<Barrier>, Barrier{counter.data()},

@@ -55,8 +55,8 @@ void chained_graph_node(benchmark::State& state) {
   row.launch(stream);
   stream.synchronize();
   if (counter.download()[0] != kNodes) return state.SkipWithError("kernels of the chain overtook each other");
-  IterationTimes times(state);
-  for (auto _ : state) times.add(seconds_of(stream, [&](cudaStream_t s) { row.launch(s); }) / kNodes);
+  IterationTimes times(state, kNodes);
+  while (times.keep_running()) times.add(seconds_of(stream, [&](cudaStream_t s) { row.launch(s); }) / kNodes);
   times.finish();
 }
 BENCHMARK(chained_graph_node<false>)->UseManualTime()->Unit(benchmark::kMicrosecond);

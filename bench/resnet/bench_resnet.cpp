@@ -46,7 +46,7 @@ void resnet18_step(benchmark::State& state) {
 
     IterationTimes times(state);
     double loss = 0;
-    for (auto _ : state) {
+    while (times.keep_running()) {
       const auto begin = std::chrono::steady_clock::now();
       loss = step();
       times.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());

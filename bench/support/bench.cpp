@@ -35,6 +35,11 @@ class CacheFlush {
   Buffer<unsigned char> buffer_;
 };
 
+// How many calls take as long as `seconds`, 1 to kLongestRow.
+int calls_within(double seconds, double of_a_call) {
+  return std::clamp(static_cast<int>(seconds / std::max(of_a_call, 1e-9)), 1, kLongestRow);
+}
+
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -44,8 +49,11 @@ double median(std::vector<double> values) {
 double time_cold(benchmark::State& state, cudaStream_t stream, const EnqueueFunction& enqueue) {
   CacheFlush flush;
   Event begin(Event::Kind::timing), end(Event::Kind::timing);
-  IterationTimes times(state);
-  for (auto _ : state) {
+  // An iteration takes as long as the flush, so a short call stands for as many as would fit into it.
+  const double flush_seconds = seconds_of(stream, [&](cudaStream_t s) { flush.enqueue(s); });
+  const double call_seconds = seconds_of(stream, [&](cudaStream_t s) { throw_if_error(enqueue(s)); });
+  IterationTimes times(state, calls_within(flush_seconds, call_seconds));
+  while (times.keep_running()) {
     // The host enqueues the rest while the device flushes, so the call starts directly after the first event.
     flush.enqueue(stream);
     RONDO_CUDA_THROW(cudaEventRecord(begin, stream));
@@ -66,6 +74,7 @@ class HotRow {
       : stream_(stream), count_(count(stream, enqueue)), row_(stream, enqueue, count_) {
     row_.launch(stream);
   }
+  int calls() const { return count_; }
   // Of one call.
   double seconds() {
     return seconds_of(stream_, [&](cudaStream_t s) { row_.launch(s); }) / count_;
@@ -74,7 +83,7 @@ class HotRow {
  private:
   static int count(cudaStream_t stream, const EnqueueFunction& enqueue) {
     const double once = seconds_of(stream, [&](cudaStream_t s) { throw_if_error(enqueue(s)); });
-    return std::clamp(static_cast<int>(kRowSeconds / std::max(once, 1e-9)), 1, kLongestRow);
+    return calls_within(kRowSeconds, once);
   }
 
   cudaStream_t stream_;
@@ -84,8 +93,8 @@ class HotRow {
 
 double time_hot(benchmark::State& state, cudaStream_t stream, const EnqueueFunction& enqueue) {
   HotRow row(stream, enqueue);
-  IterationTimes times(state);
-  for (auto _ : state) times.add(row.seconds());
+  IterationTimes times(state, row.calls());
+  while (times.keep_running()) times.add(row.seconds());
   return times.finish();
 }
 
@@ -97,8 +106,8 @@ InTurns time_in_turns(benchmark::State& state, cudaStream_t stream, const Enqueu
                       const EnqueueFunction& own) {
   HotRow peer_row(stream, peer), own_row(stream, own);
   std::vector<double> of_peer;
-  IterationTimes times(state);
-  for (auto _ : state) {
+  IterationTimes times(state, own_row.calls());
+  while (times.keep_running()) {
     of_peer.push_back(peer_row.seconds());
     times.add(own_row.seconds());
   }
@@ -125,7 +134,7 @@ void warm_up(cudaStream_t stream, const EnqueueFunction& enqueue) {
 
 void IterationTimes::add(double seconds) {
   seconds_.push_back(seconds);
-  state_.SetIterationTime(seconds);
+  state_.SetIterationTime(seconds * static_cast<double>(calls_));
 }
 
 double IterationTimes::finish() {
@@ -133,7 +142,8 @@ double IterationTimes::finish() {
   const double middle = median(seconds_);
   // Google Benchmark divides the sum of the times by their number.
   const double sum = std::accumulate(seconds_.begin(), seconds_.end(), 0.0);
-  state_.SetIterationTime(middle * static_cast<double>(seconds_.size()) - sum);
+  state_.SetIterationTime((middle * static_cast<double>(seconds_.size()) - sum) *
+                          static_cast<double>(calls_));
   return middle;
 }
 

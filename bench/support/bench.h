@@ -48,18 +48,28 @@ enum class Cache {
 // Enqueues one call on the stream.
 using EnqueueFunction = std::function<Status(cudaStream_t)>;
 
-// The times of a benchmark's iterations. They make Google Benchmark's column Time, which is the mean of the
-// iterations otherwise, their median.
+// The loop of a benchmark, and its times. They make Google Benchmark's column Time, which is the mean of the
+// iterations otherwise, their median:
+//
+//   IterationTimes times(state);
+//   while (times.keep_running()) times.add(...);
+//   times.finish();
+//
+// Google Benchmark repeats until the times add up to --benchmark_min_time. A measurement of many calls is a
+// batch of `calls` iterations: it adds the time of all of them, so that a row of calls of 1 us lasts for the
+// time that was asked for, and not for a hundred times it.
 class IterationTimes {
  public:
-  explicit IterationTimes(benchmark::State& state) : state_(state) {}
-  // The seconds of this iteration.
+  explicit IterationTimes(benchmark::State& state, int64_t calls = 1) : state_(state), calls_(calls) {}
+  bool keep_running() { return state_.KeepRunningBatch(calls_); }
+  // Of one call: the measured seconds divided by `calls`.
   void add(double seconds);
   // Once, after the loop: sets the column, and returns the median in seconds, or 0 without iterations.
   double finish();
 
  private:
   benchmark::State& state_;
+  int64_t calls_;
   std::vector<double> seconds_;
 };
 

@@ -181,29 +181,52 @@ TEST(TimeBeside, TimesThePeerAsOftenAndInTurns) {
   EXPECT_NEAR(share, of_peer / silent.median, 1e-9 * share);
 }
 
+class ColumnTime : public benchmark::BenchmarkReporter {
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& runs) override { seconds = runs[0].GetAdjustedRealTime() * 1e-9; }
+
+ public:
+  double seconds = 0;
+};
+
 TEST(IterationTimes, TheColumnIsTheMedian) {
   const std::vector<double> seconds = {3e-3, 1e-3, 2e-3, 1e-3, 100e-3};  // mean 21.4 ms
-  double found = 0;
+  for (const int64_t calls : {1, 7}) {
+    double found = 0;
+    benchmark::ClearRegisteredBenchmarks();
+    benchmark::RegisterBenchmark("times",
+                                 [&](benchmark::State& state) {
+                                   IterationTimes times(state, calls);
+                                   size_t next = 0;
+                                   while (times.keep_running()) times.add(seconds[next++]);
+                                   found = times.finish();
+                                 })
+        ->UseManualTime()
+        ->Iterations(calls * static_cast<int64_t>(seconds.size()));
+    ColumnTime column;
+    ASSERT_EQ(benchmark::RunSpecifiedBenchmarks(&column), 1u);
+    EXPECT_EQ(found, 2e-3);
+    EXPECT_NEAR(column.seconds, 2e-3, 1e-12);
+  }
+}
+
+// Rows of 100 calls of 10 us for 20 ms, and fewer in the trials with which Google Benchmark finds their number.
+TEST(IterationTimes, RowsLastForTheTimeThatWasAskedFor) {
+  int rows = 0;
   benchmark::ClearRegisteredBenchmarks();
-  benchmark::RegisterBenchmark("times",
+  benchmark::RegisterBenchmark("rows",
                                [&](benchmark::State& state) {
-                                 IterationTimes times(state);
-                                 size_t next = 0;
-                                 for (auto _ : state) times.add(seconds[next++]);
-                                 found = times.finish();
+                                 IterationTimes times(state, 100);
+                                 for (; times.keep_running(); ++rows) times.add(10e-6);
+                                 times.finish();
                                })
       ->UseManualTime()
-      ->Iterations(static_cast<int64_t>(seconds.size()));
-  class Silent : public benchmark::BenchmarkReporter {
-    bool ReportContext(const Context&) override { return true; }
-    void ReportRuns(const std::vector<Run>& runs) override { column = runs[0].GetAdjustedRealTime() * 1e-9; }
-
-   public:
-    double column = 0;
-  } silent;
-  ASSERT_EQ(benchmark::RunSpecifiedBenchmarks(&silent), 1u);
-  EXPECT_EQ(found, 2e-3);
-  EXPECT_NEAR(silent.column, 2e-3, 1e-12);
+      ->MinTime(20e-3);
+  ColumnTime column;
+  ASSERT_EQ(benchmark::RunSpecifiedBenchmarks(&column), 1u);
+  EXPECT_NEAR(column.seconds, 10e-6, 1e-12);
+  EXPECT_GE(rows, 20);
+  EXPECT_LE(rows, 80);
 }
 
 TEST(Bound, IsTheLargerOfArithmeticAndTraffic) {
