@@ -279,14 +279,34 @@ TEST_F(Captures, AnotherStreamCanBeSynchronized) {
   }
 }
 
-TEST_F(Captures, ACapturedStreamDoesNotTellItsDevice) {
+// Seen with driver 580 on an H200, in all modes.
+TEST_F(Captures, QueriesOfACapturedStreamEndTheCapture) {
   const cudaStream_t other = make_stream();
-  begin(cudaStreamCaptureModeThreadLocal);
   int device = -1;
-  CUDA_ERROR(cudaStreamGetDevice(stream_, &device), cudaErrorStreamCaptureUnsupported);
-  EXPECT_EQ(device, -1);
-  CUDA_OK(cudaStreamGetDevice(other, &device));
-  EXPECT_EQ(end(), cudaSuccess);
+  unsigned flags = 99;
+  for (const auto mode :
+       {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
+    begin(mode);
+    CUDA_OK(cudaStreamGetDevice(other, &device));
+    CUDA_OK(cudaStreamGetFlags(other, &flags));
+    EXPECT_EQ(end(), cudaSuccess);
+
+    begin(mode);
+    device = -1;
+    CUDA_ERROR(cudaStreamGetDevice(stream_, &device), cudaErrorStreamCaptureUnsupported);
+    EXPECT_EQ(device, -1);
+    EXPECT_EQ(end(), cudaErrorStreamCaptureInvalidated);
+
+    begin(mode);
+    flags = 99;
+    CUDA_ERROR(cudaStreamGetFlags(stream_, &flags), cudaErrorStreamCaptureUnsupported);
+    EXPECT_EQ(flags, 99u);
+    EXPECT_EQ(end(), cudaErrorStreamCaptureInvalidated);
+  }
+  stream_ = make_stream(cudaStreamDefault);
+  CUDA_OK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed));
+  CUDA_ERROR(cudaStreamGetDevice(nullptr, &device), cudaErrorStreamCaptureImplicit);
+  EXPECT_EQ(end(), cudaErrorStreamCaptureInvalidated);
 }
 
 // CUDA: "The blocking stream capture is not invalidated." Other calls with the legacy stream invalidate it.

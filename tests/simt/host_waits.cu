@@ -378,6 +378,32 @@ TEST_F(Queues, AnOperationOfAnyKindCountsOne) {
   }
 }
 
+// As seen with driver 580: behind a kernel a host function takes the room of many, behind another of one.
+TEST_F(Queues, AHostFunctionBehindAKernelCountsMore) {
+  const auto host_function = [&] {
+    return cudaLaunchHostFunc(
+        stream_, [](void*) {}, nullptr);
+  };
+  CUDA_OK(simt::set_queue_length(128));
+  Gate gate;
+  gate.hold(stream_);
+  const auto fits = [&](auto call) {
+    Call made(gate, call);
+    ASSERT_EQ(made.wait_for_a_while(), std::future_status::ready);
+    CUDA_OK(made.get());
+  };
+  for (int i = 0; i < 20; ++i) fits(host_function);
+  for (int i = 0; i < 27; ++i) {  // 4 each, with 21 of the gate and the host functions before them
+    fits([&] { return launch(nothing, stream_); });
+    fits(host_function);
+  }
+  Call one_more(gate, [&] { return launch(nothing, stream_); });
+  EXPECT_TRUE(one_more.blocks());
+  gate.open();
+  CUDA_OK(one_more.get());
+  CUDA_OK(cudaStreamSynchronize(stream_));
+}
+
 TEST_F(Queues, CompletedAndCapturedWorkTakesNoSpace) {
   CUDA_OK(simt::set_queue_length(2));
   const cudaEvent_t done = make_event();

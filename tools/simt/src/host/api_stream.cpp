@@ -63,14 +63,13 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   });
 }
 
-// A captured stream does not tell its device: observed with driver 580 on an H200, not documented.
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
   return api([&](Runtime& runtime) {
     require(device, cudaErrorInvalidValue);
     refuse_driver(Driver::older, cudaErrorCallRequiresNewerDriver);
     std::lock_guard lock(runtime.mutex);
     const auto stream = runtime.stream(handle);
-    require(!stream->capture, cudaErrorStreamCaptureUnsupported);
+    runtime.forbid_query_while_capturing(*stream);
     *device = stream->device;
     return cudaSuccess;
   });
@@ -80,7 +79,9 @@ cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
   return api([&](Runtime& runtime) {
     require(flags, cudaErrorInvalidValue);
     std::lock_guard lock(runtime.mutex);
-    *flags = runtime.stream(handle)->blocking ? cudaStreamDefault : cudaStreamNonBlocking;
+    const auto stream = runtime.stream(handle);
+    runtime.forbid_query_while_capturing(*stream);
+    *flags = stream->blocking ? cudaStreamDefault : cudaStreamNonBlocking;
     return cudaSuccess;
   });
 }

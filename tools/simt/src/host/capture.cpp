@@ -76,6 +76,16 @@ void Runtime::forbid_use_while_capturing(const Stream& stream) {
   forbid_during_capture();
 }
 
+// Queries of a captured stream, or of a legacy stream that would wait for one. Driver 580 (CUDA 13.0) is seen
+// to refuse them and to end the capture; the documentation does not mention it. Other streams may be queried.
+void Runtime::forbid_query_while_capturing(const Stream& stream) {
+  if (stream.capture) {
+    stream.capture->invalidated = true;
+    throw Failure{cudaErrorStreamCaptureUnsupported};
+  }
+  forbid_implicit_dependency(stream);
+}
+
 void Runtime::forbid_synchronizing_while_capturing(int device) {
   bool capturing = false;
   for (const auto& capture : captures)

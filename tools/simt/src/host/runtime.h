@@ -213,6 +213,8 @@ struct Runtime {
 
   // Appends an operation to a stream: as a task, or as a node if the stream is capturing.
   void enqueue(const std::shared_ptr<Stream>& stream, std::shared_ptr<const Operation> operation);
+  // The entries that a task takes in the queue of its stream.
+  static int entries_of(const Task& task, const Stream& stream);
   // Appends a task that also waits for `event`; without `operation` it is a marker. The stream must not be
   // capturing.
   TaskPtr append(Stream& stream, std::shared_ptr<const Operation> operation, const TaskPtr& event = nullptr);
@@ -256,6 +258,7 @@ struct Runtime {
   void forbid_loading_while_capturing(const Stream* stream);
   // The same for a synchronisation with `stream`.
   void forbid_use_while_capturing(const Stream& stream);
+  void forbid_query_while_capturing(const Stream& stream);
   // The same for a synchronisation with a whole device, for captures of any thread and mode.
   void forbid_synchronizing_while_capturing(int device);
   // Ends, without a graph, all captures that include a stream of `device`.

@@ -137,7 +137,7 @@ void Scheduler::finish(const TaskPtr& first) {
     --pending_;
     bool awaited = task->awaited;
     if (Backlog* backlog = task->backlog.get()) {
-      --backlog->unfinished;
+      backlog->unfinished -= task->entries;
       awaited = awaited || backlog->awaited > 0;
     }
     if (awaited || (all_awaited_ && pending_ == 0)) task_finished_.notify_all();

@@ -37,7 +37,7 @@ struct Operation {
 
 // The unfinished work of a stream.
 struct Backlog {
-  std::atomic<int> unfinished{0};  // operations
+  std::atomic<int> unfinished{0};  // entries of its queue
   int awaited = 0;                 // host threads that wait for room; guarded by the scheduler
 };
 
@@ -54,6 +54,7 @@ struct Task {
   std::atomic<uint64_t> next_piece{0};
   std::atomic<bool> done{false};
   std::shared_ptr<Backlog> backlog;                   // null: counts for no stream
+  int entries = 1;                                    // of the stream's queue
   std::chrono::steady_clock::time_point finished_at;  // of a marker; valid once done
 
   // Guarded by the scheduler.
