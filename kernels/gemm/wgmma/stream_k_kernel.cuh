@@ -42,7 +42,8 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_stream_k_kernel(
   for (int64_t i = 0; division.find_work_unit(block, i, &unit); ++i) {
     const TileWork work = work_of<Tile>(p, tiles, unit);
     consume<Tile, OrderA, OrderB>(acc, shared, state, k_tiles_of<Tile>(work), warpgroup - 1);
-    if (unit.parts == 1 || partial.add(acc, unit)) store_results(p, shared, acc, work, warpgroup - 1);
+    if (unit.parts == 1 || partial.add(acc, unit))
+      store_results<Tile, Tile::kGroups == 3>(p, shared, acc, work, warpgroup - 1);
   }
 }
 

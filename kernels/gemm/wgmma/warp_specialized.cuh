@@ -10,6 +10,7 @@
 #include <rondo/kernels/core/ptx/warp_specialization.cuh>
 #include <rondo/kernels/gemm/fma/pipelined.cuh>
 #include <rondo/kernels/gemm/staged_rows.cuh>
+#include <rondo/kernels/gemm/wgmma/direct_store.cuh>
 #include <rondo/kernels/gemm/wgmma/wgmma_tile.cuh>
 #include <rondo/kernels/reduce/column_moments.cuh>
 
@@ -240,20 +241,37 @@ __device__ __forceinline__ void store_tile_and_moments(WarpSpecializedShared<Til
   }
 }
 
-template <class Tile, class T>
+// Stores the results of a consumer warpgroup: its partial sums, if k is split. kStaged: all results are staged,
+// because too few registers are left for store_directly().
+template <class Tile, bool kStaged = false, class T>
 __device__ __forceinline__ void store_results(const WarpSpecializedParameters<T>& p,
                                               WarpSpecializedShared<Tile>& shared,
-                                              const WgmmaAccumulators<Tile>& acc, const TileWork& work,
-                                              int group) {
+                                              WgmmaAccumulators<Tile>& acc, const TileWork& work, int group) {
   const auto& g = p.product.gemm;
+  const Epilogue& epilogue = p.product.epilogue;
+  const Partials& partials = p.product.partials;
+  float* floats = partials.data ? partials.row(work.part, 0) : nullptr;
+  int64_t stride = partials.stride(), columns = stride;  // the padding too
+  if (!floats) stride = g.c_stride, columns = g.n;
+  if (!floats && (std::is_same_v<T, float> || p.product.float_result)) floats = static_cast<float*>(g.c);
+  const auto row_of = [&](auto* to) {
+    return [=, rows = g.m, first = work.first_row<Tile>()](int row) {
+      return first + row < rows ? to + (first + row) * stride : nullptr;
+    };
+  };
+  const int64_t column = work.first_column<Tile>();
+  if (!kStaged && (floats ? can_store_directly(epilogue, floats, stride, columns)
+                          : can_store_directly(epilogue, static_cast<T*>(g.c), stride, columns))) {
+    apply_epilogue(acc, epilogue, column, columns);
+    if (floats)
+      store_directly<float>(acc, group, column, columns, row_of(floats));
+    else if constexpr (!std::is_same_v<T, float>)
+      store_directly<T>(acc, group, column, columns, row_of(static_cast<T*>(g.c)));
+    return;
+  }
   store_tile(shared, acc, group, [&](int row_in_tile, int column_in_tile, const Vec<4>& values) {
     const int64_t row = work.first_row<Tile>() + row_in_tile;
-    const int64_t column = work.first_column<Tile>() + column_in_tile;
-    if (row >= g.m) return;
-    if (p.product.partials.data)
-      p.product.epilogue.store_tile_row(p.product.partials.row(work.part, row), column, g.n, values);
-    else
-      store_row(p.product, row, column, values);
+    if (row < g.m) store_row(p.product, row, column + column_in_tile, values);
   });
 }
 

@@ -111,8 +111,8 @@ __device__ void load_conv_tile(const WgmmaConvParameters<typename Tile::Element,
 template <class Tile, ConvOperation operation, class Rows>
 __device__ __forceinline__ void store_conv_tile(const WgmmaConvParameters<typename Tile::Element, Rows>& p,
                                                 WarpSpecializedShared<Tile>& shared,
-                                                const WgmmaAccumulators<Tile>& acc,
-                                                const ConvWork<Rows>& work, int group) {
+                                                WgmmaAccumulators<Tile>& acc, const ConvWork<Rows>& work,
+                                                int group) {
   const ConvGeometry& g = p.geometry;
   const ResultImages to = operation == ConvOperation::forward ? ResultImages{g.images, g.p, g.q}
                                                               : ResultImages{g.images, g.h, g.w};
@@ -140,7 +140,21 @@ __device__ __forceinline__ void store_conv_tile(const WgmmaConvParameters<typena
       return;
     }
   }
-  store_tile(shared, acc, group, store);
+  const auto rows_at = [&](auto* to, int64_t stride) {
+    return [=](int pixel) {
+      const int64_t row = row_of(pixel);
+      return row < 0 ? nullptr : to + row * stride;
+    };
+  };
+  if (p.parts > 1) {
+    const int64_t stride = p.partials.stride();  // the padding too
+    store_directly<float>(acc, group, work.column, stride, rows_at(p.partials.row(work.part, 0), stride));
+  } else if (can_store_directly(p.epilogue, p.to, columns, columns)) {
+    apply_epilogue(acc, p.epilogue, work.column, columns);
+    store_directly<typename Tile::Element>(acc, group, work.column, columns, rows_at(p.to, columns));
+  } else {
+    store_tile(shared, acc, group, store);
+  }
 }
 
 template <class Tile, ConvOperation operation, class Rows>

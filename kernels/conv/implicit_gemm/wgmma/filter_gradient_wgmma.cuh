@@ -86,13 +86,23 @@ __device__ __forceinline__ void store_gradient_tile(const WgmmaGradientParameter
                                                     const WgmmaAccumulators<Tile>& acc,
                                                     const GradientWork& work, int group) {
   const ConvGeometry& g = p.geometry;
-  store_tile(shared, acc, group, [&](int row_in_tile, int column_in_tile, const Vec<4>& values) {
+  const auto row_of = [&](int row_in_tile) {  // of dw, (r, s, c), or -1
     const RowBlock block = row_block(p, work.row_block + row_in_tile / kLineChannels);
-    const int channel = block.channel + row_in_tile % kLineChannels, column = work.column + column_in_tile;
-    if (channel >= g.c) return;
-    const int64_t row = (int64_t{block.r} * g.s + block.s) * g.c + channel;
-    if (p.partials.data)
-      return Epilogue{.aligned = true}.store_tile_row(p.partials.row(work.part, row), column, g.k, values);
+    const int channel = block.channel + row_in_tile % kLineChannels;
+    return channel < g.c ? (int64_t{block.r} * g.s + block.s) * g.c + channel : int64_t{-1};
+  };
+  if (p.partials.data) {
+    const int64_t stride = p.partials.stride();  // the padding too
+    store_directly<float>(acc, group, work.column, stride, [&](int row_in_tile) {
+      const int64_t row = row_of(row_in_tile);
+      return row < 0 ? nullptr : p.partials.row(work.part, row);
+    });
+    return;
+  }
+  store_tile(shared, acc, group, [&](int row_in_tile, int column_in_tile, const Vec<4>& values) {
+    const int64_t row = row_of(row_in_tile);
+    const int column = work.column + column_in_tile;
+    if (row < 0) return;
     RONDO_UNROLL
     for (int j = 0; j < 4; ++j)
       if (column + j < g.k) p.dw[static_cast<int64_t>(column + j) * g.patch + row] = values[j];
