@@ -201,6 +201,7 @@ TEST(GemmPlan, TheTileSuitsTheShape) {
   EXPECT_EQ(text(1408, 3072, 4096), "persistent: tile 128x256, 1 part of k = 4096");
   EXPECT_EQ(text(2048, 1024, 1024), "persistent: tile 128x128, 1 part of k = 1024");
   // Few results: more multiprocessors have work with small tiles.
+  EXPECT_EQ(text(1024, 1024, 1024), "persistent: tile 128x64, 1 part of k = 1024");
   EXPECT_EQ(text(512, 512, 512), "pipelined: tile 64x64 bf16, 2 parts of k = 256");
   EXPECT_EQ(text(64, 10, 128), "pipelined: tile 64x64 bf16, 1 part of k = 128");
 }

@@ -18,6 +18,7 @@ inline constexpr auto kWgmmaTiles =
                TileRow<WarpSpecializedTile<FactorOf<kArithmetic>, 192, 192, 3, 4>>{0.98},
                TileRow<WarpSpecializedTile<FactorOf<kArithmetic>, 192, 176, 3, 4>>{0.97},
                TileRow<WarpSpecializedTile<FactorOf<kArithmetic>, 128, 128, 2, 6>>{0.85},
+               TileRow<WarpSpecializedTile<FactorOf<kArithmetic>, 128, 64, 2, 8>>{0.6},
                TileRow<ClusterTile<FactorOf<kArithmetic>, 128, 256, 2, 4>>{1.04}};
 template <>
 inline constexpr auto kWgmmaTiles<Arithmetic::tf32x3> = std::tuple{TileRow<SplitTile<128, 4>>{0.85}};
