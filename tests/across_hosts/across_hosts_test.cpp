@@ -1,6 +1,7 @@
 // Several processes give the same bits as one process. If a process stops, the error of the others names it.
 #include <rondo/collectives/across_hosts/wait_tracker.h>
 #include <rondo/tests/across_hosts/launcher.h>
+#include <rondo/tests/support/skip_without_devices.h>
 
 #include <cuda_runtime.h>
 
@@ -100,6 +101,7 @@ TEST(AcrossHosts, ALostLossEndsAll) {
 // If one process cannot replay a graph of its steps, none does: their messages would not match.
 TEST(AcrossHosts, AllProcessesDoWithoutGraphsIfOneMust) {
   SKIP_WITHOUT_MPI();
+  SKIP_WITHOUT_DEVICES(2);
   const auto lines_of = [](const std::string& mode) {
     const Output output = run(launch(3, ACROSS_HOSTS_TRAINING " " + mode + " 0"));
     EXPECT_EQ(output.exit_code, 0) << output.text;

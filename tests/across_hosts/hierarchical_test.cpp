@@ -9,6 +9,7 @@
 
 #ifdef __SIMT__
 #include <rondo/tests/support/peer_links.h>
+#include <rondo/tests/support/skip_without_devices.h>
 #include <simt/settings.h>
 #endif
 
@@ -151,6 +152,7 @@ TEST(Hierarchical, FusesManyVectors) {
 
 #ifdef __SIMT__
 TEST(Hierarchical, CopiesWhereDevicesDoNotReachEachOther) {
+  SKIP_WITHOUT_DEVICES(4);
   struct WithoutPeerAccess {
     WithoutPeerAccess() { set(simt::PeerAccess::absent); }
     ~WithoutPeerAccess() { set(simt::PeerAccess::works); }

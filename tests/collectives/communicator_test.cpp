@@ -1,6 +1,7 @@
 #include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/stream_blocker.h>
 #include <rondo/tests/kernels/launch_names.h>
+#include <rondo/tests/support/skip_without_devices.h>
 
 #include <cstdlib>
 #include <set>
@@ -137,7 +138,7 @@ int64_t launches_of_trials(const std::vector<int>& devices) {
 }
 
 TEST(Communicator, TriesEachLinkOnce) {
-  if (device_count() < 3) GTEST_SKIP() << "needs 3 devices";
+  SKIP_WITHOUT_DEVICES(3);
   int reachable = 0;
   ASSERT_EQ(cudaDeviceCanAccessPeer(&reachable, 0, 1), cudaSuccess);
   if (!reachable) GTEST_SKIP() << "the devices do not reach each other";

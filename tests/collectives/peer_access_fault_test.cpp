@@ -3,6 +3,7 @@
 #include <rondo/collectives/peer_access.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/collectives/communicator_fixture.h>
+#include <rondo/tests/support/skip_without_devices.h>
 
 #include <cuda_runtime_api.h>
 #include <simt/faults.h>
@@ -64,7 +65,7 @@ namespace {
 class PeerAccessFault : public testing::Test {
  protected:
   void SetUp() override {
-    if (device_count() < 3) GTEST_SKIP() << "needs 3 devices";
+    SKIP_WITHOUT_DEVICES(3);
     forget_trials();
     modified_copies = 0;
   }

@@ -1,6 +1,7 @@
 // Devices without peer access, or with links that lose or corrupt data: the communicator detects it, and
 // every operation still returns correct results.
 #include <rondo/tests/collectives/mixed_work.h>
+#include <rondo/tests/support/skip_without_devices.h>
 
 #include <simt/faults.h>
 
@@ -25,11 +26,13 @@ bool between_halves(int from, int to) { return from / 2 != to / 2; }
 
 class PeerLinks : public testing::TestWithParam<Fault> {
  protected:
-  static void SetUpTestSuite() {
-    if (device_count() < kDevices) GTEST_SKIP() << "needs " << kDevices << " devices";
+  void SetUp() override {
+    SKIP_WITHOUT_DEVICES(kDevices);
+    set(GetParam().access, GetParam().copies);
   }
-  void SetUp() override { set(GetParam().access, GetParam().copies); }
-  void TearDown() override { repair(); }
+  void TearDown() override {
+    if (!IsSkipped()) repair();
+  }
 
   // A pair of devices uses both directions of its link or none.
   static bool concerned(int a, int b) {

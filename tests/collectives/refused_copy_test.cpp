@@ -3,6 +3,7 @@
 #include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/stream_blocker.h>
 #include <rondo/tests/support/peer_links.h>
+#include <rondo/tests/support/skip_without_devices.h>
 
 namespace rondo::test {
 namespace {
@@ -16,6 +17,7 @@ struct RefusedCase {
 class RefusedCopy : public testing::TestWithParam<RefusedCase> {
  protected:
   void SetUp() override {
+    SKIP_WITHOUT_DEVICES(kThreeRanks);
     if (GetParam().staged) set_all_links(simt::PeerAccess::absent);
   }
   void TearDown() override {

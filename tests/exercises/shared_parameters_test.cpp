@@ -15,6 +15,7 @@
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/tests/exercises/support.h>
 #include <rondo/tests/support/failed_device.h>
+#include <rondo/tests/support/skip_without_devices.h>
 
 #include <cuda_runtime.h>  // the executor's defines __SIMT__
 
@@ -85,6 +86,7 @@ TEST(SharedParameters, CopiesTakeOneStepEach) {
 
 // On two devices without peer access, rank 1 has a pointer that its device cannot use.
 TEST(SharedParameters, AreAFaultOnAnotherDevice) {
+  SKIP_WITHOUT_DEVICES(2);
   const std::vector<int> devices = {0, 1};
   const std::vector<Parameters> replicas = shared_parameters({kInitial}, devices);
   EXPECT_EQ(step(replicas, devices), cudaErrorIllegalAddress);
@@ -94,6 +96,7 @@ TEST(SharedParameters, AreAFaultOnAnotherDevice) {
 }
 
 TEST(SharedParameters, CopiesWorkOnTwoDevices) {
+  SKIP_WITHOUT_DEVICES(2);
   const std::vector<int> devices = {0, 1};
   const std::vector<Parameters> replicas = copied_parameters({kInitial}, devices);
   EXPECT_EQ(step(replicas, devices), cudaSuccess);

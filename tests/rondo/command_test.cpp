@@ -268,9 +268,12 @@ TEST_F(Command, BadValues) {
 }
 
 TEST_F(Command, ValuesThatDoNotFitTheData) {
-  expect_refused("--devices 41 --data " + data_.path().string(), {"41", "at most 40"});
-  expect_refused(small() + "--devices 41", {"--batch is 16: it must be at least 41"});
-  expect_refused("--limit 3 --devices 4 --data " + data_.path().string(),
+  // Device 0 once for each replica: a machine with one GPU refuses other devices first.
+  std::string of_41 = "--devices 0";
+  for (int replica = 1; replica < 41; ++replica) of_41 += ",0";
+  expect_refused(of_41 + " --data " + data_.path().string(), {"41", "at most 40"});
+  expect_refused(small() + of_41, {"--batch is 16: it must be at least 41"});
+  expect_refused("--limit 3 --devices 0,0,0,0 --data " + data_.path().string(),
                  {"4 replicas", "at most 3", "--limit 3"});
   expect_refused("--limit 1 --data " + data_.path().string(),
                  {"--devices", "2 replicas when it is not given", "at most 1", "--limit 1"});

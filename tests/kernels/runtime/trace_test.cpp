@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/runtime/trace.h>
+#include <rondo/tests/support/skip_without_devices.h>
 #include <rondo/tests/support/status_checks.h>
 
 #include <atomic>
@@ -57,6 +58,7 @@ TEST(Trace, RecordsBeginAndDuration) {
 // both count from the call.
 TEST(Trace, DevicesHaveOneZero) {
   const int before = simt::settings().connections;
+  SKIP_WITHOUT_DEVICES(2);
   ASSERT_EQ(simt::set_connections(1), cudaSuccess);  // the trace's stream waits for the busy one
   const DeviceScope scope(1);
   const Stream busy;

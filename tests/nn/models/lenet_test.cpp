@@ -115,7 +115,8 @@ TEST_P(Ranks, WithoutGraphsItIsTheSame) {
     simt::set_staged_graph_copies(copies);
     const Result call_by_call = train(data, options, no_observer);
     EXPECT_EQ(call_by_call.parameters, replayed.parameters);
-    EXPECT_EQ(call_by_call.graph_refusal.ok(), GetParam() == 1);  // a single device copies nothing
+    // Ranks of a single device need no copies between devices.
+    EXPECT_EQ(call_by_call.graph_refusal.ok(), GetParam() == 1 || device_count() == 1);
   }
   EXPECT_TRUE(replayed.graph_refusal.ok()) << replayed.graph_refusal.message();
   simt::set_staged_graph_copies(simt::StagedGraphCopies::work);

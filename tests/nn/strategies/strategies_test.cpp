@@ -139,7 +139,7 @@ TEST(Strategies, HaveTheWorkspaceOfEverySmallerBatch) {
     SCOPED_TRACE(name_of(kind));
     // In data parallelism each rank has a half of the batch.
     const int64_t most = kind == StrategyKind::data ? 2 * 2049 : 2049;
-    const std::vector<int> devices = kind == StrategyKind::single ? std::vector{0} : std::vector{0, 1};
+    const std::vector<int> devices = options_for(kind == StrategyKind::single ? 1 : 2).devices;
     const auto strategy =
         make_strategy(kind, network, kInput, {.devices = devices, .batch = most, .micro_batches = 1});
     for (const int64_t size : {most, most - most / 2049}) {

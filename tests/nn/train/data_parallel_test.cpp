@@ -19,6 +19,7 @@
 
 #ifdef __SIMT__
 #include <rondo/tests/support/peer_links.h>
+#include <rondo/tests/support/skip_without_devices.h>
 #endif
 
 #include <cmath>
@@ -75,6 +76,7 @@ TEST(DataParallel, RecordsOnlyLoadedKernels) {
 
 #ifdef __SIMT__
 TEST(DataParallel, TellsWhyStepsAreNotGraphs) {
+  SKIP_WITHOUT_DEVICES(2);
   test::set_all_links(simt::PeerAccess::absent);
   std::vector<float> replayed;
   for (const auto copies : {simt::StagedGraphCopies::work, simt::StagedGraphCopies::not_captured,

@@ -8,6 +8,7 @@
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/graph_memory.h>
+#include <rondo/tests/support/skip_without_devices.h>
 
 namespace rondo::nn {
 namespace {
@@ -18,6 +19,7 @@ using test::GraphMemory;
 class GraphMemoryOfSteps : public testing::TestWithParam<GraphMemory::Enough> {
  protected:
   void SetUp() override {
+    SKIP_WITHOUT_DEVICES(2);
     for (const int device : {0, 1}) {
       const DeviceScope scope(device);
       counters_.emplace_back(std::vector<int64_t>{0});
@@ -35,7 +37,7 @@ class GraphMemoryOfSteps : public testing::TestWithParam<GraphMemory::Enough> {
     EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "an error was left behind";
   }
 
-  StreamGroup group_{{0, 1}};
+  StreamGroup group_{test::spread(2)};
   std::vector<Buffer<int64_t>> counters_;
 };
 INSTANTIATE_TEST_SUITE_P(For, GraphMemoryOfSteps,
@@ -75,6 +77,7 @@ TEST_F(GraphMemoryOfSteps, IsUsedWhereThereIsEnough) {
 }
 
 TEST(GraphMemory, ATrainingWithoutItHasTheSameBits) {
+  SKIP_WITHOUT_DEVICES(2);
   const auto trained = [](bool enough) {
     DataParallel model(test::small_network(), test::kSmallInput, test::small_options(2));
     Adam adam(model);

@@ -2,13 +2,14 @@
 // tiles and workspaces differ; initial values and every step must not.
 #include <gtest/gtest.h>
 
+#include <rondo/nn/fit/fit.h>
 #include <rondo/nn/lenet_from_scratch.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/nn/strategies/strategy.h>
-#include <rondo/nn/fit/fit.h>
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/skip_without_devices.h>
 
 #include <simt/settings.h>
 
@@ -36,6 +37,7 @@ bool has_random_kernel(int device) {
 }
 
 TEST(MixedGpus, AreThere) {
+  SKIP_WITHOUT_DEVICES(2);
   ASSERT_EQ(kMixed, cudaSuccess);
   int major[2];
   for (const int device : {0, 1})
@@ -46,6 +48,7 @@ TEST(MixedGpus, AreThere) {
 
 // One compiler's code makes them, and the others get copies. GPUs of one type make their own.
 TEST(MixedGpus, InitialValuesAreThoseOfTheFirst) {
+  SKIP_WITHOUT_DEVICES(5);
   DataParallel alike(test::small_network(), test::kSmallInput, {.devices = {2, 4}, .batch = 12, .seed = 5});
   EXPECT_TRUE(has_random_kernel(4));
   DataParallel model(test::small_network(), test::kSmallInput, {.devices = {0, 1}, .batch = 12, .seed = 5});
@@ -64,6 +67,7 @@ TEST(MixedGpus, InitialValuesAreThoseOfTheFirst) {
 
 // LeNet has workspaces, and its batches have sizes that the two devices compute with different tiles.
 TEST(MixedGpus, TrainTogether) {
+  SKIP_WITHOUT_DEVICES(5);
   const FashionMnist data = test::small_data(70, 20);
   const auto trained = [&](std::vector<int> devices) {
     DataParallel model(lenet(), {28, 28, 1}, {.devices = std::move(devices), .batch = 32, .seed = 5});
@@ -77,6 +81,7 @@ TEST(MixedGpus, TrainTogether) {
 }
 
 TEST(MixedGpus, TakeTheLessonsSteps) {
+  SKIP_WITHOUT_DEVICES(3);
   const FashionMnist data = test::small_data(20, 6);
   lenet::Observer no_observer;
   const auto trained = [&](std::vector<int> devices) {
@@ -87,6 +92,7 @@ TEST(MixedGpus, TakeTheLessonsSteps) {
 }
 
 TEST(MixedGpus, RunEveryStrategy) {
+  SKIP_WITHOUT_DEVICES(3);
   const std::vector<float> x = test::normal_values(6 * 784, 1);
   const std::vector<int32_t> labels = test::some_labels(6, 10);
   for (const StrategyKind kind : kStrategies) {

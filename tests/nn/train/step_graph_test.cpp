@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <rondo/collectives/collectives.h>
-#include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/train/recorded_steps.h>
 #include <rondo/nn/train/step_graph.h>
+#include <rondo/tests/nn/train/spread.h>
 #include <rondo/tests/support/random_order.h>
+#include <rondo/tests/support/skip_without_devices.h>
 
 #ifdef __SIMT__
 #include <simt/faults.h>
@@ -19,8 +21,10 @@ Buffer<int64_t> zero_on(int device) {
   return Buffer<int64_t>(std::vector<int64_t>{0});
 }
 
+int other_device() { return test::spread(2)[1]; }
+
 TEST(StepGraph, ReplaysWhatWasRecordedOnEveryStream) {
-  const int other = device_count() > 1 ? 1 : 0;
+  const int other = other_device();
   StreamGroup group({0, other});
   Buffer<int64_t> first = zero_on(0), second = zero_on(other);
   StepGraph graph(group, [&] {
@@ -50,8 +54,13 @@ TEST(StepGraph, AFailureWhileRecordingLeavesTheStreamsUsable) {
 // Between devices without peer access CUDA may refuse a copy inside a graph. The step must run anyway.
 class RefusedGraph : public testing::TestWithParam<simt::StagedGraphCopies> {
  protected:
-  void SetUp() override { set(simt::PeerAccess::absent, GetParam()); }
-  void TearDown() override { set(simt::PeerAccess::works, simt::StagedGraphCopies::work); }
+  void SetUp() override {
+    SKIP_WITHOUT_DEVICES(2);
+    set(simt::PeerAccess::absent, GetParam());
+  }
+  void TearDown() override {
+    if (!IsSkipped()) set(simt::PeerAccess::works, simt::StagedGraphCopies::work);
+  }
   static void set(simt::PeerAccess access, simt::StagedGraphCopies copies) {
     simt::set_staged_graph_copies(copies);
     ASSERT_EQ(simt::set_peer_access(0, 1, access), cudaSuccess);
@@ -87,8 +96,8 @@ class RefusedGraph : public testing::TestWithParam<simt::StagedGraphCopies> {
       EXPECT_NE(refusal.message().find(part), std::string::npos) << refusal.message();
   }
 
-  StreamGroup group_{{0, 1}};
-  Buffer<int64_t> counter_ = zero_on(0), seen_ = zero_on(1), other_ = zero_on(1);
+  StreamGroup group_{{0, other_device()}};
+  Buffer<int64_t> counter_ = zero_on(0), seen_ = zero_on(other_device()), other_ = zero_on(other_device());
 };
 INSTANTIATE_TEST_SUITE_P(When, RefusedGraph,
                          testing::Values(simt::StagedGraphCopies::not_captured,
@@ -137,6 +146,7 @@ TEST_P(RefusedGraph, IsToldOfRecordedSteps) {
 }
 
 TEST(StepGraph, OfDevicesThatReachEachOtherIsNotRefused) {
+  SKIP_WITHOUT_DEVICES(2);
   simt::set_staged_graph_copies(simt::StagedGraphCopies::not_launched);
   StreamGroup group({0, 1});
   Buffer<int64_t> from = zero_on(0), to = zero_on(1);

@@ -3,6 +3,7 @@
 
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/rondo/support/files.h>
+#include <rondo/tests/support/skip_without_devices.h>
 #include <rondo/tools/rondo/collective/collective.h>
 #include <rondo/tools/rondo/support/device_list.h>
 
@@ -180,6 +181,7 @@ TEST_F(Collective, UncheckedResultsAreNotReportedAsCorrect) {
 // A link that breaks after it was probed. The data that rank 0's kernel reads from rank 1 or writes to it is
 // lost, so shard 0 is wrong on both ranks.
 TEST_F(Collective, ALinkThatLosesStoresIsDetected) {
+  SKIP_WITHOUT_DEVICES(2);
   CollectiveArguments arguments = small(Verb::all_reduce, 4096);
   arguments.algorithm = Algorithm::direct;
   LocalEngine engine({0, 1}, {.bucket_bytes = 0});

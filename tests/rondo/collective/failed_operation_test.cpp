@@ -3,6 +3,7 @@
 
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/support/random_order.h>
+#include <rondo/tests/support/skip_without_devices.h>
 #include <rondo/tools/rondo/collective/session.h>
 
 #ifdef __SIMT__
@@ -12,7 +13,7 @@ namespace rondo::program {
 namespace {
 
 TEST(FailedOperation, IsWaitedForBeforeTheVectorsAreFreed) {
-  throw_if_error(request_devices(3));
+  SKIP_WITHOUT_DEVICES(3);
   for (uint64_t copy = 1; copy < 40; copy += 1 + copy / 2) {
     LocalEngine engine({0, 1, 2}, {.slot_bytes = 1024, .bucket_bytes = 0});
     simt::set_free_waits(false);

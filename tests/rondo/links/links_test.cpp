@@ -8,6 +8,7 @@
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/marked_locale.h>
 #include <rondo/tests/support/no_capture_loads.h>
+#include <rondo/tests/support/skip_without_devices.h>
 #include <rondo/tools/rondo/links/device_name.h>
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/links/links.h>
@@ -48,10 +49,7 @@ Link& link_of(LinkTable& table, size_t from, size_t to) {
 // Sets $XDG_CACHE_HOME to a temporary directory.
 class Links : public ::testing::Test {
  protected:
-  Links() {
-    throw_if_error(request_devices(std::string(platform()) == "cpu" ? 4 : 1));
-    setenv("XDG_CACHE_HOME", cache_.path().c_str(), 1);
-  }
+  Links() { setenv("XDG_CACHE_HOME", cache_.path().c_str(), 1); }
   ~Links() override { unsetenv("XDG_CACHE_HOME"); }
 
   void store(const std::string& text) {
@@ -344,6 +342,7 @@ TEST_F(Links, TheCommandStoresWhatItShows) {
 
 #ifdef __SIMT__
 TEST_F(Links, BrokenAndMissingPeerAccessIsReported) {
+  SKIP_WITHOUT_DEVICES(3);
   forget_trials();
   ASSERT_EQ(simt::set_peer_copies(0, 1, simt::PeerCopies::corrupted), cudaSuccess);
   ASSERT_EQ(simt::set_peer_access(1, 2, simt::PeerAccess::absent), cudaSuccess);
@@ -369,6 +368,7 @@ TEST_F(Links, BrokenAndMissingPeerAccessIsReported) {
 }
 
 TEST_F(Links, ALatencyWithTheHostsCallsIsReported) {
+  SKIP_WITHOUT_DEVICES(2);
   const auto measure = [](simt::StagedGraphCopies copies) {
     simt::set_staged_graph_copies(copies);
     return measure_links({0, 1}, {.copy_bytes = 1 << 16, .memory_bytes = 1 << 17, .repeats = 1});

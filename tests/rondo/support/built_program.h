@@ -27,8 +27,12 @@ struct Outcome {
 
 class BuiltProgram : public ::testing::Test {
  protected:
-  // The user's measured links must not decide which algorithm a test runs.
-  BuiltProgram() { setenv("XDG_CACHE_HOME", streams_.path().c_str(), 1); }
+  // The user's measured links must not decide which algorithm a test runs, nor an installed data set what it
+  // trains on. A test without --data finds what it has written to data_.
+  BuiltProgram() {
+    setenv("XDG_CACHE_HOME", streams_.path().c_str(), 1);
+    setenv("RONDO_DATA", data_.path().c_str(), 1);
+  }
 
   // Splits "train lenet --epochs 2" at its spaces.
   static std::vector<std::string> words_of(const std::string& line) {

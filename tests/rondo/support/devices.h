@@ -7,11 +7,11 @@
 
 namespace rondo::test {
 
-// The value of --devices for `ranks` ranks: their number, or on a machine with fewer GPUs a list that repeats
-// its devices, as in "0,0".
+// The value of --devices for `ranks` ranks: their number, or on a machine with fewer devices a list that
+// repeats its devices, as in "0,0".
 inline std::string devices(int ranks) {
   const int present = device_count();
-  if (std::string(platform()) == "cpu" || present >= ranks) return std::to_string(ranks);
+  if (present >= ranks) return std::to_string(ranks);
   std::string list = "0";
   for (int rank = 1; rank < ranks; ++rank) list += "," + std::to_string(rank % present);
   return list;

@@ -12,6 +12,7 @@
 #ifdef __SIMT__
 #include <rondo/tests/support/graph_memory.h>
 #include <rondo/tests/support/peer_links.h>
+#include <rondo/tests/support/skip_without_devices.h>
 
 namespace rondo::program {
 namespace {
@@ -20,9 +21,9 @@ constexpr Terminal kNoTerminal{};
 
 class GraphRefusal : public ::testing::Test {
  protected:
-  GraphRefusal() {
+  void SetUp() override {
+    SKIP_WITHOUT_DEVICES(2);
     test::write_data_set(data_.path(), 12, 6);
-    throw_if_error(request_devices(2));
     network_.data = data_.path();
     network_.devices = mlp_.devices = {0, 1};
     network_.model = "lenet";
