@@ -86,8 +86,9 @@ class Checks:
             wanted = [(name, path) for name, path, labels in programs
                       if checker == "memcheck" or "kernels" in labels]
             # The shortest first, so that the most programs are complete when the time is up.
-            wanted.sort(key=lambda program: sum(seconds for seconds in self.seconds.get(program[0], {}).values()
-                                                if seconds <= MOST_SECONDS[checker]))
+            wanted.sort(key=lambda program: sum(
+                seconds for seconds in self.seconds.get(program[0], {}).values()
+                if seconds <= MOST_SECONDS[checker]))
             # All programs of a checker share its time, which is as long as that of each later checker.
             deadline = time.monotonic() + self.runner.left() / (len(CHECKERS) - number)
 
