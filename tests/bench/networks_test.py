@@ -198,6 +198,25 @@ class CommandTest(InTemporaryFolder):
             self.assertGreater(run["peak_bytes"], 4 * 2 * parameters)
 
 
+class SameStepTest(InTemporaryFolder):
+    def run_without_data(self, *arguments):
+        absent = str(self.folder / "absent")
+        return subprocess.run([sys.executable, ROOT / "bench/frameworks/same_step", "/bin/false",
+                               "--networks", "lenet", "resnet18", *arguments], capture_output=True, text=True,
+                              env={**os.environ, "RONDO_DATA": absent}), absent
+
+    def test_without_a_data_set_nothing_is_compared(self):
+        done, absent = self.run_without_data()
+        self.assertEqual(done.returncode, 3, done.stderr)  # ctest: skipped
+        for network in ("lenet", "resnet18"):
+            self.assertIn(f"{network}: nothing is compared, {absent} does not exist\n", done.stdout)
+
+    def test_a_folder_that_is_asked_for_must_be_there(self):
+        done, _ = self.run_without_data("--data", "/nowhere")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("--data is '/nowhere', must be a folder", done.stderr)
+
+
 class LaunchTest(InTemporaryFolder):
     def test_a_framework_that_nobody_has(self):
         launch.MODULES["nothing"] = "no_such_module"
