@@ -737,6 +737,59 @@ TEST_F(Graphs, BranchesAreNotOrdered) {
   CUDA_OK(cudaGraphExecDestroy(split));
 }
 
+// The same two kernels as nodes, with an edge between them, an edge through other nodes, or none.
+TEST_F(Graphs, NodesWithoutAnEdgeAreNotOrdered) {
+  write_on(a_);  // names the kernels by their types
+  read_on(a_);
+  CUDA_OK(cudaStreamSynchronize(a_));
+  enum class Edge { none, direct, through_an_empty_node, of_a_child_graph };
+  const auto build = [&](Edge edge) {
+    cudaGraph_t graph = nullptr, inner = nullptr;
+    EXPECT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+    EXPECT_EQ(cudaGraphCreate(&inner, 0), cudaSuccess);
+    int value = 1;
+    void* arguments[] = {&words_, &value};
+    cudaKernelNodeParams params = {};
+    params.gridDim = dim3(1);
+    params.blockDim = dim3(64);
+    params.kernelParams = arguments;
+    params.func = reinterpret_cast<void*>(look);
+    cudaGraphNode_t read = nullptr, write = nullptr, between = nullptr;
+    EXPECT_EQ(cudaGraphAddKernelNode(&read, graph, nullptr, 0, &params), cudaSuccess);
+    params.func = reinterpret_cast<void*>(fill);
+    if (edge == Edge::of_a_child_graph) {
+      EXPECT_EQ(cudaGraphAddKernelNode(&write, inner, nullptr, 0, &params), cudaSuccess);
+      EXPECT_EQ(cudaGraphAddChildGraphNode(&between, graph, nullptr, 0, inner), cudaSuccess);
+    } else {
+      EXPECT_EQ(cudaGraphAddKernelNode(&write, graph, nullptr, 0, &params), cudaSuccess);
+      if (edge == Edge::through_an_empty_node) {
+        EXPECT_EQ(cudaGraphAddEmptyNode(&between, graph, &write, 1), cudaSuccess);
+      }
+    }
+    const cudaGraphNode_t* const before = between ? &between : &write;
+    if (edge != Edge::none) {
+      EXPECT_EQ(cudaGraphAddDependencies(graph, before, &read, nullptr, 1), cudaSuccess);
+    }
+    cudaGraphExec_t exec = nullptr;
+    EXPECT_EQ(cudaGraphInstantiate(&exec, graph), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(inner), cudaSuccess);
+    return exec;
+  };
+  for (const Edge edge : {Edge::direct, Edge::through_an_empty_node, Edge::of_a_child_graph}) {
+    const cudaGraphExec_t exec = build(edge);
+    expect_silent([&] {
+      launch_graph(exec, a_);
+      launch_graph(exec, b_);
+    });
+    CUDA_OK(cudaGraphExecDestroy(exec));
+  }
+  const cudaGraphExec_t exec = build(Edge::none);
+  const Finding finding = expect_race("fill: write", "look: read", [&] { launch_graph(exec, a_); });
+  EXPECT_TRUE(says(finding, "path of the graph")) << finding.text;
+  CUDA_OK(cudaGraphExecDestroy(exec));
+}
+
 // ----------------------------------------------------------------------------------------------------------
 // Two devices.
 

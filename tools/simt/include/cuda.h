@@ -1,5 +1,5 @@
-// The part of CUDA's driver API that the executor implements: tensor maps. The functions are called through
-// cudaGetDriverEntryPointByVersion(), as with a real driver.
+// The part of CUDA's driver API that the executor implements: tensor maps, whose functions are called through
+// cudaGetDriverEntryPointByVersion(), as with a real driver, and names for launches.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,11 @@ enum CUresult {
   CUDA_ERROR_NOT_PERMITTED = 800,
   CUDA_ERROR_NOT_SUPPORTED = 801
 };
+
+// Names in cudaKernelNodeParams::extra.
+#define CU_LAUNCH_PARAM_END ((void*)0x0)
+#define CU_LAUNCH_PARAM_BUFFER_POINTER ((void*)0x1)
+#define CU_LAUNCH_PARAM_BUFFER_SIZE ((void*)0x2)
 
 struct alignas(64) CUtensorMap {
   cuuint64_t opaque[16];

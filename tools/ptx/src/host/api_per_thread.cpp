@@ -106,6 +106,16 @@ cudaError_t cudaStreamGetDevice_ptsz(cudaStream_t stream, int* device) {
 cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, cudaStreamCaptureMode mode) {
   return cudaStreamBeginCapture(of_thread(stream), mode);
 }
+cudaError_t cudaStreamBeginCaptureToGraph_ptsz(cudaStream_t stream, cudaGraph_t graph,
+                                               const cudaGraphNode_t* nodes, const cudaGraphEdgeData* edges,
+                                               size_t count, cudaStreamCaptureMode mode) {
+  return cudaStreamBeginCaptureToGraph(of_thread(stream), graph, nodes, edges, count, mode);
+}
+cudaError_t cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t stream, cudaGraphNode_t* nodes,
+                                                     const cudaGraphEdgeData* edges, size_t count,
+                                                     unsigned int flags) {
+  return cudaStreamUpdateCaptureDependencies(of_thread(stream), nodes, edges, count, flags);
+}
 cudaError_t cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGraph_t* graph) {
   return cudaStreamEndCapture(of_thread(stream), graph);
 }

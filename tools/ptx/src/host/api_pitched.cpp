@@ -1,8 +1,7 @@
 // Memory in rows, and managed memory.
 #include <cuda_runtime_api.h>
 
-#include <cstring>
-
+#include "operations.h"
 #include "runtime.h"
 
 using namespace simt;
@@ -27,18 +26,9 @@ cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, s
   return api([&](Runtime& runtime) {
     if (width == 0 || height == 0) return cudaSuccess;
     require(width <= pitch, cudaErrorInvalidPitchValue);
-    const auto range = runtime.memory.find(to);
-    const size_t bytes = pitch * (height - 1) + width;
-    const auto begin = reinterpret_cast<uintptr_t>(to);
-    require(range && begin + bytes <= range->begin + range->bytes, cudaErrorInvalidValue);
-    auto operation = std::make_shared<Operation>();
-    operation->transfer = {"a fill", to, nullptr, pitch, 0, width, height};
-    operation->run = [=](uint64_t) {
-      for (size_t row = 0; row < height; ++row)
-        std::memset(static_cast<char*>(to) + row * pitch, value, width);
-      return Fault{};
-    };
-    return runtime.submit(stream, std::move(operation), "cudaMemset2DAsync");
+    Transfer fill = {.to = to, .to_pitch = pitch, .width = width, .height = height};
+    fill.value = static_cast<unsigned>(value);
+    return runtime.submit(stream, fill_operation(runtime, fill), "cudaMemset2DAsync");
   });
 }
 

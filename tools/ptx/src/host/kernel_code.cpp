@@ -150,6 +150,16 @@ KernelFacts facts_of(const void* kernel, int device) {
           .cluster = {x, y, z}};
 }
 
+std::optional<std::vector<ArgumentPlace>> argument_places(const void* kernel) {
+  const ptx::KernelCode code = ptx::Program::get().kernel(kernel, host_thread().device);
+  std::vector<ArgumentPlace> places;
+  for (const ptx::Parameter& parameter : code.kernel->parameters)
+    places.push_back({static_cast<size_t>(parameter.offset), static_cast<size_t>(parameter.bytes)});
+  return places;
+}
+
+Launch prepare(const void* kernel, void* const* arguments) { return ptx::prepare(kernel, arguments); }
+
 void forget_variables(int device) {
   ptx::Program::get().forget_variables(device);
   ptx::forget_heap(device);

@@ -1,9 +1,10 @@
 // cudaLaunchKernelEx: the typed launch. Arguments are converted to the parameter types and copied by value,
-// as in CUDA.
+// as in CUDA. Signatures: what is known of a kernel that is named by its address.
 #pragma once
 
 #include <driver_types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -32,6 +33,17 @@ struct Launch {
 
 cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch);
 
+// The parameters of a kernel, for calls that name it by a void* and its arguments by their addresses.
+struct Signature {
+  struct Parameter {
+    size_t bytes = 0, alignment = 1;
+  };
+  const Parameter* parameters;
+  size_t count;
+  Launch (*launch)(const void* kernel, void* const* arguments);  // copies the arguments
+};
+void remember(const void* kernel, const Signature& signature);
+
 namespace detail {
 
 template <class... Parameters>
@@ -54,20 +66,50 @@ Argument describe(T& argument) {
   return {&argument, sizeof(T), is_data_pointer};
 }
 
+template <class... Parameters>
+Launch pack(void (*kernel)(Parameters...), std::tuple<Parameters...> arguments) {
+  auto packed = std::make_shared<Packed<Parameters...>>(Packed<Parameters...>{kernel, std::move(arguments)});
+  Launch launch;
+  launch.kernel = reinterpret_cast<const void*>(kernel);
+  std::apply([&](auto&... argument) { launch.arguments = {describe(argument)...}; }, packed->arguments);
+  launch.body = [packed = packed.get()] { std::apply(packed->kernel, packed->arguments); };
+  launch.storage = std::move(packed);
+  return launch;
+}
+
+template <class... Parameters, size_t... indices>
+Launch pack_addressed(void (*kernel)(Parameters...), void* const* arguments,
+                      std::index_sequence<indices...>) {
+  return pack(kernel, std::tuple<Parameters...>(
+                          *static_cast<const std::remove_reference_t<Parameters>*>(arguments[indices])...));
+}
+
+template <class... Parameters>
+inline constexpr Signature::Parameter parameters_of[] = {{sizeof(Parameters), alignof(Parameters)}..., {}};
+
+template <class... Parameters>
+inline constexpr Signature signature_of = {
+    parameters_of<Parameters...>, sizeof...(Parameters), [](const void* kernel, void* const* arguments) {
+      return pack_addressed(reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(kernel)), arguments,
+                            std::index_sequence_for<Parameters...>());
+    }};
+
+// Makes the signature known. Most calls name the kernel that the last call with this signature did.
+template <class... Parameters>
+void name_kernel(void (*kernel)(Parameters...)) {
+  static std::atomic<void (*)(Parameters...)> last{nullptr};
+  if (last.load(std::memory_order_relaxed) == kernel) return;
+  remember(reinterpret_cast<const void*>(kernel), signature_of<Parameters...>);
+  last.store(kernel, std::memory_order_relaxed);
+}
+
 }  // namespace detail
 }  // namespace simt
 
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
-  using Packed = simt::detail::Packed<Parameters...>;
-  auto packed = std::make_shared<Packed>(
-      Packed{kernel, std::tuple<Parameters...>(std::forward<Arguments>(arguments)...)});
-  simt::Launch launch;
-  launch.kernel = reinterpret_cast<const void*>(kernel);
-  std::apply([&](auto&... argument) { launch.arguments = {simt::detail::describe(argument)...}; },
-             packed->arguments);
-  launch.body = [packed = packed.get()] { std::apply(packed->kernel, packed->arguments); };
-  launch.storage = std::move(packed);
-  return simt::launch(config, std::move(launch));
+  simt::detail::name_kernel(kernel);
+  return simt::launch(
+      config, simt::detail::pack(kernel, std::tuple<Parameters...>(std::forward<Arguments>(arguments)...)));
 }

@@ -5,8 +5,11 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <simt/kernel.h>
+#include <simt/launch.h>
 
 #include <cstddef>
+#include <optional>
+#include <vector>
 
 namespace simt {
 
@@ -30,6 +33,17 @@ struct KernelFacts {
 };
 // Throws Failure if there is no code of the kernel for this device.
 KernelFacts facts_of(const void* kernel, int device);
+// Where the arguments of a kernel are in a buffer with all of them (cudaKernelNodeParams::extra), in the order
+// of the parameters; nothing if the parameters are not known. Throws Failure as facts_of() does, for the
+// current device.
+struct ArgumentPlace {
+  size_t offset, bytes;
+};
+std::optional<std::vector<ArgumentPlace>> argument_places(const void* kernel);
+// A launch of a kernel, whose parameters are known, on the current device with the arguments at these
+// addresses, which it copies.
+Launch prepare(const void* kernel, void* const* arguments);
+
 // cudaDeviceReset(): the variables of device code get their first values again.
 void forget_variables(int device);
 

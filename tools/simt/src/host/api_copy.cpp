@@ -6,6 +6,7 @@
 
 #include "../base/text.h"
 #include "broken_link.h"
+#include "operations.h"
 #include "runtime.h"
 
 using namespace simt;
@@ -91,44 +92,83 @@ Place examine(const Memory& memory, const void* pointer, size_t bytes, Side side
   return {range->device, false, *range};
 }
 
-struct Copy {
-  void* to;
-  const void* from;
-  size_t to_pitch, from_pitch;
-  size_t width, height;
+Transfer flat(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return {.name = "a copy",
+          .to = to,
+          .from = from,
+          .to_pitch = bytes,
+          .from_pitch = bytes,
+          .width = bytes,
+          .kind = kind};
+}
 
-  size_t to_bytes() const { return (height - 1) * to_pitch + width; }
-  size_t from_bytes() const { return (height - 1) * from_pitch + width; }
+Transfer rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+              cudaMemcpyKind kind) {
+  require(width <= to_pitch && width <= from_pitch, cudaErrorInvalidPitchValue);
+  return {.name = "a copy",
+          .to = to,
+          .from = from,
+          .to_pitch = to_pitch,
+          .from_pitch = from_pitch,
+          .width = width,
+          .height = height,
+          .kind = kind};
+}
+
+// Two places of a copy, whose devices it gets.
+struct Places {
+  Place to, from;
+
+  Places(const Memory& memory, Transfer& copy) {
+    const auto [side_to, side_from] = kinds_of(copy.kind);
+    to = examine(memory, copy.to, copy.to_bytes(), side_to);
+    from = examine(memory, copy.from, copy.from_bytes(), side_from);
+    copy.to_device = to.device;
+    copy.from_device = from.device;
+  }
+  bool of_devices() const { return to.device != Memory::kHost && from.device != Memory::kHost; }
+  bool of_host() const { return to.device == Memory::kHost && from.device == Memory::kHost; }
 };
 
-Copy flat(void* to, const void* from, size_t bytes) { return {to, from, bytes, bytes, bytes, 1}; }
-
-std::shared_ptr<Operation> make_operation(Copy copy, std::shared_ptr<const Allocations> allocations,
-                                          std::shared_ptr<const std::vector<char>> staged) {
+// `staged`: what holds the source in place of the program.
+std::shared_ptr<Operation> make_copy(const Memory& memory, const Transfer& copy, const Places& places,
+                                     std::shared_ptr<const std::vector<char>> staged = nullptr) {
+  auto allocations =
+      std::make_shared<Allocations>(memory, copy.name, std::initializer_list{places.to, places.from});
   auto operation = std::make_shared<Operation>();
-  operation->transfer = {"a copy",        copy.to,    copy.from,  copy.to_pitch,
-                         copy.from_pitch, copy.width, copy.height};
-  if (copy.height == 1) {
+  operation->transfer = copy;
+  if (copy.rows() == 1) {
     operation->pieces = (copy.width + kPieceBytes - 1) / kPieceBytes;
-    operation->run = [copy, allocations = std::move(allocations),
-                      staged = std::move(staged)](uint64_t piece) {
+    operation->run = [to = copy.to_row(0), from = copy.from_row(0), width = copy.width,
+                      allocations = std::move(allocations), staged = std::move(staged)](uint64_t piece) {
       if (Fault fault = allocations->check(); fault.error != cudaSuccess) return fault;
       const size_t begin = piece * kPieceBytes;
-      const size_t bytes = std::min(kPieceBytes, copy.width - begin);
       // memmove, so that a copy of a buffer to itself is valid.
-      std::memmove(static_cast<char*>(copy.to) + begin, static_cast<const char*>(copy.from) + begin, bytes);
+      std::memmove(to + begin, from + begin, std::min(kPieceBytes, width - begin));
       return Fault{};
     };
   } else {
     operation->run = [copy, allocations = std::move(allocations)](uint64_t) {
       if (Fault fault = allocations->check(); fault.error != cudaSuccess) return fault;
-      for (size_t row = 0; row < copy.height; ++row)
-        std::memmove(static_cast<char*>(copy.to) + row * copy.to_pitch,
-                     static_cast<const char*>(copy.from) + row * copy.from_pitch, copy.width);
+      for (size_t row = 0; row < copy.rows(); ++row)
+        std::memmove(copy.to_row(row), copy.from_row(row), copy.width);
       return Fault{};
     };
   }
+  if (places.of_devices()) {
+    operation->copies = Operation::Link{places.from.device, places.to.device};
+    damage_copy(memory, *operation);
+  }
   return operation;
+}
+
+void fill_row(const Transfer& fill, char* to, size_t bytes) {
+  if (fill.element_bytes == 1) {
+    std::memset(to, static_cast<int>(fill.value), bytes);
+    return;
+  }
+  for (size_t at = 0; at < bytes; at += fill.element_bytes)  // little-endian: the low bytes of the value
+    std::memcpy(to + at, &fill.value, fill.element_bytes);
 }
 
 enum class Wait { never, always, synchronous, as_cuda };
@@ -138,10 +178,10 @@ enum class Wait { never, always, synchronous, as_cuda };
 // between pageable and device memory "might be synchronous": it returns when the caller may reuse the
 // pageable buffer, as most GPUs do, or with settings().late_copies as late as allowed. Then the copy accesses
 // the buffer in stream order, when a host thread waits, as GPUs may that share the host's memory (GH200).
-cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_t handle, Wait wait) {
+cudaError_t copy_on_stream(Runtime& runtime, Transfer copy, cudaStream_t handle, Wait wait) {
+  kinds_of(copy.kind);
   if (copy.width == 0 || copy.height == 0) return cudaSuccess;
-  const Place to = examine(runtime.memory, copy.to, copy.to_bytes(), kinds.to);
-  const Place from = examine(runtime.memory, copy.from, copy.from_bytes(), kinds.from);
+  const Places places(runtime.memory, copy);
   std::vector<TaskPtr> tasks;
   Clock waited;
   int device = 0;
@@ -152,15 +192,13 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
     device = stream->device;
     const bool captured = stream->capture != nullptr;
     std::shared_ptr<std::vector<char>> staged;
-    const bool of_devices = to.device != Memory::kHost && from.device != Memory::kHost;
-    if (of_devices && runtime.copies_until_refusal > 0 && --runtime.copies_until_refusal == 0)
+    if (places.of_devices() && runtime.copies_until_refusal > 0 && --runtime.copies_until_refusal == 0)
       return cudaErrorMemoryAllocation;
-    const bool of_host = to.device == Memory::kHost && from.device == Memory::kHost;
-    bool blocking = wait == Wait::always || (wait == Wait::synchronous && !of_devices);
-    const bool pageable = wait == Wait::as_cuda && !captured && (to.pageable || from.pageable);
-    const bool late = pageable && !of_host && simt::settings().late_copies;
+    bool blocking = wait == Wait::always || (wait == Wait::synchronous && !places.of_devices());
+    const bool pageable = wait == Wait::as_cuda && !captured && (places.to.pageable || places.from.pageable);
+    const bool late = pageable && !places.of_host() && simt::settings().late_copies;
     if (pageable && !late) {
-      const bool stage = !to.pageable && copy.height == 1 && copy.width <= kStagingBytes;
+      const bool stage = !places.to.pageable && copy.height == 1 && copy.width <= kStagingBytes;
       if (stage) {
         const char* source = static_cast<const char*>(copy.from);
         staged = std::make_shared<std::vector<char>>(source, source + copy.width);
@@ -169,15 +207,9 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
         blocking = true;
       }
     }
-    auto allocations =
-        std::make_shared<Allocations>(runtime.memory, "a copy", std::initializer_list{to, from});
-    auto operation = make_operation(copy, std::move(allocations), std::move(staged));
+    auto operation = make_copy(runtime.memory, copy, places, std::move(staged));
     operation->device = stream->device;
     operation->late = late;
-    if (of_devices) {
-      operation->copies = Operation::Link{from.device, to.device};
-      damage_copy(runtime.memory, *operation);
-    }
     runtime.enqueue(stream, std::move(operation));
     if (blocking && !captured) {
       tasks = stream->tail;
@@ -189,10 +221,6 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
     return cudaSuccess;
   }
   return wait_for(tasks, device, waited);
-}
-
-void check_pitches(size_t to_pitch, size_t from_pitch, size_t width) {
-  require(width <= to_pitch && width <= from_pitch, cudaErrorInvalidPitchValue);
 }
 
 void check_peers(Runtime& runtime, const void* to, int to_device, const void* from, int from_device,
@@ -210,36 +238,57 @@ void check_peers(Runtime& runtime, const void* to, int to_device, const void* fr
 
 }  // namespace
 
+std::shared_ptr<Operation> simt::copy_operation(Runtime& runtime, Transfer copy) {
+  const Places places(runtime.memory, copy);
+  return make_copy(runtime.memory, copy, places);
+}
+
+std::shared_ptr<Operation> simt::fill_operation(Runtime& runtime, Transfer fill) {
+  fill.name = "a fill";
+  const Place place = examine(runtime.memory, fill.to, fill.to_bytes(), Side::device);
+  fill.to_device = place.device;
+  auto operation = std::make_shared<Operation>();
+  operation->transfer = fill;
+  operation->pieces = fill.rows() == 1 ? (fill.width + kPieceBytes - 1) / kPieceBytes : 1;
+  operation->run = [fill, allocations = std::make_shared<Allocations>(
+                              runtime.memory, fill.name, std::initializer_list{place})](uint64_t piece) {
+    if (Fault fault = allocations->check(); fault.error != cudaSuccess) return fault;
+    const size_t begin = piece * kPieceBytes;
+    for (size_t row = 0; row < fill.rows(); ++row)
+      fill_row(fill, fill.to_row(row) + begin,
+               fill.rows() == 1 ? std::min(kPieceBytes, fill.width - begin) : fill.width);
+    return Fault{};
+  };
+  return operation;
+}
+
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   return api([&](Runtime& runtime) {
     runtime.current_device();
-    return copy_on_stream(runtime, flat(to, from, bytes), kinds_of(kind), cudaStreamLegacy,
-                          Wait::synchronous);
+    return copy_on_stream(runtime, flat(to, from, bytes, kind), cudaStreamLegacy, Wait::synchronous);
   });
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
   return api([&](Runtime& runtime) {
-    return copy_on_stream(runtime, flat(to, from, bytes), kinds_of(kind), stream, Wait::as_cuda);
+    return copy_on_stream(runtime, flat(to, from, bytes, kind), stream, Wait::as_cuda);
   });
 }
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                          size_t height, cudaMemcpyKind kind) {
   return api([&](Runtime& runtime) {
-    check_pitches(to_pitch, from_pitch, width);
+    const Transfer copy = rows(to, to_pitch, from, from_pitch, width, height, kind);
     runtime.current_device();
-    return copy_on_stream(runtime, {to, from, to_pitch, from_pitch, width, height}, kinds_of(kind),
-                          cudaStreamLegacy, Wait::synchronous);
+    return copy_on_stream(runtime, copy, cudaStreamLegacy, Wait::synchronous);
   });
 }
 
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
   return api([&](Runtime& runtime) {
-    check_pitches(to_pitch, from_pitch, width);
-    return copy_on_stream(runtime, {to, from, to_pitch, from_pitch, width, height}, kinds_of(kind), stream,
+    return copy_on_stream(runtime, rows(to, to_pitch, from, from_pitch, width, height, kind), stream,
                           Wait::as_cuda);
   });
 }
@@ -264,7 +313,7 @@ cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_d
       const cudaError_t failure = wait_for(tasks, device, waited);
       require(failure == cudaSuccess, failure);
     }
-    return copy_on_stream(runtime, flat(to, from, bytes), {Side::device, Side::device}, cudaStreamLegacy,
+    return copy_on_stream(runtime, flat(to, from, bytes, cudaMemcpyDeviceToDevice), cudaStreamLegacy,
                           Wait::always);
   });
 }
@@ -282,7 +331,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int f
         return cudaErrorStreamCaptureUnsupported;
       }
     }
-    return copy_on_stream(runtime, flat(to, from, bytes), {Side::device, Side::device}, handle, Wait::never);
+    return copy_on_stream(runtime, flat(to, from, bytes, cudaMemcpyDeviceToDevice), handle, Wait::never);
   });
 }
 
@@ -293,17 +342,8 @@ cudaError_t cudaMemset(void* to, int value, size_t bytes) {
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t handle) {
   return api([&](Runtime& runtime) {
     if (bytes == 0) return cudaSuccess;
-    auto allocations = std::make_shared<Allocations>(
-        runtime.memory, "a fill", std::initializer_list{examine(runtime.memory, to, bytes, Side::device)});
-    auto operation = std::make_shared<Operation>();
-    operation->transfer = {"a fill", to, nullptr, bytes, 0, bytes, 1};
-    operation->pieces = (bytes + kPieceBytes - 1) / kPieceBytes;
-    operation->run = [to, value, bytes, allocations = std::move(allocations)](uint64_t piece) {
-      if (Fault fault = allocations->check(); fault.error != cudaSuccess) return fault;
-      const size_t begin = piece * kPieceBytes;
-      std::memset(static_cast<char*>(to) + begin, value, std::min(kPieceBytes, bytes - begin));
-      return Fault{};
-    };
-    return runtime.submit(handle, std::move(operation), "a fill");
+    Transfer fill = {.to = to, .to_pitch = bytes, .width = bytes};
+    fill.value = static_cast<unsigned>(value);
+    return runtime.submit(handle, fill_operation(runtime, fill), "a fill");
   });
 }

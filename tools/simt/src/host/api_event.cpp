@@ -44,9 +44,9 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event_handle, cudaStream_t stre
       runtime.order_marker(*stream);
       event->after = stream->after;
     } else if (flags == cudaEventRecordExternal) {
-      Node node;
-      node.recorded = event;
-      runtime.add_node(stream, std::move(node));
+      const auto node = std::make_shared<Node>();
+      node->recorded = event;
+      runtime.add_node(stream, node);
     } else {
       require(!stream->capture->invalidated, cudaErrorStreamCaptureInvalidated);
       event->task = nullptr;
@@ -65,9 +65,9 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_ha
     const auto stream = runtime.stream(stream_handle);
     runtime.forbid_implicit_dependency(*stream);
     if (stream->capture && flags == cudaEventWaitExternal) {
-      Node node;
-      node.awaited = event;
-      runtime.add_node(stream, std::move(node));
+      const auto node = std::make_shared<Node>();
+      node->awaited = event;
+      runtime.add_node(stream, node);
     } else if (stream->capture || event->capture) {
       runtime.wait_in_capture(stream, *event);
     } else if (const TaskPtr recorded = event->task; recorded && !recorded->finished()) {

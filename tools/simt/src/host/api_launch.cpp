@@ -8,6 +8,7 @@
 #include "broken_link.h"
 #include "gpu_limits.h"
 #include "kernel_name.h"
+#include "operations.h"
 #include "pieces.h"
 #include "properties.h"
 #include "runtime.h"
@@ -157,57 +158,65 @@ unsigned most_blocks_per_cluster(Runtime& runtime, const void* kernel) {
   return opted_in && (major == 9 || major == 10) ? kMostBlocksByOptIn : kMostBlocksPerCluster;
 }
 
+std::shared_ptr<Operation> kernel_operation(Runtime& runtime, const cudaLaunchConfig_t& config,
+                                            Launch launch) {
+  require(launch.kernel, cudaErrorInvalidDeviceFunction);
+  Device& device = runtime.current_device();
+  require_kernel_image();
+  check_shape(config);
+  const KernelFacts facts = facts_of(launch.kernel, host_thread().device);
+  const dim3 block = config.blockDim;
+  require(static_cast<int>(block.x * block.y * block.z) <= facts.threads, cudaErrorInvalidConfiguration);
+  const auto [cluster, cooperative] = check_attributes(runtime, launch.kernel, config, facts);
+
+  auto work = std::make_shared<KernelLaunch>();
+  work->kernel.grid = config.gridDim;
+  work->kernel.block = config.blockDim;
+  work->kernel.cluster = cluster;
+  work->kernel.shared_bytes = config.dynamicSmemBytes;
+  work->kernel.device = host_thread().device;
+  work->kernel.sequence = ++launches;
+  work->kernel.name = kernel_name(launch.kernel);
+  work->kernel.function = launch.kernel;
+  if (kObserve) work->kernel.argument_bytes = without_addresses(runtime.memory, launch.arguments);
+  work->kernel.body = launch.body;
+  work->kernel.code = launch.code;
+  work->together = cooperative;
+  work->launch = std::move(launch);
+
+  auto operation = std::make_shared<Operation>();
+  operation->device = host_thread().device;
+  operation->pieces = uint64_t{config.gridDim.x} * config.gridDim.y * config.gridDim.z /
+                      (uint64_t{cluster.x} * cluster.y * cluster.z);
+  if (cooperative) {
+    require_residence(runtime, config, facts);
+    operation->pieces = 1;
+  }
+  if (runtime.memory.any_broken_link())
+    work->stand_ins = std::make_unique<StandIns>(runtime.memory, work->kernel.device, work->launch.arguments,
+                                                 operation->pieces);
+  if (work->stand_ins && work->stand_ins->empty()) work->stand_ins.reset();
+  operation->run = [work, &memory = runtime.memory](uint64_t piece) { return work->run(memory, piece); };
+  operation->kernel = &work->kernel;
+  operation->arguments = &work->launch.arguments;
+  operation->leave = [kernel = &work->kernel] { join_blocks(*kernel); };
+  const std::lock_guard lock(runtime.mutex);
+  require(config.dynamicSmemBytes <= shared_limit(device, work->kernel.function, facts),
+          cudaErrorInvalidValue);
+  return operation;
+}
+
 cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
   return api([&](Runtime& runtime) {
     require(config, cudaErrorInvalidValue);
-    require(launch.kernel, cudaErrorInvalidDeviceFunction);
-    Device& device = runtime.current_device();
-    require_kernel_image();
-    check_shape(*config);
-    const KernelFacts facts = facts_of(launch.kernel, host_thread().device);
-    const dim3 block = config->blockDim;
-    require(static_cast<int>(block.x * block.y * block.z) <= facts.threads, cudaErrorInvalidConfiguration);
-    const auto [cluster, cooperative] = check_attributes(runtime, launch.kernel, *config, facts);
-
-    auto work = std::make_shared<KernelLaunch>();
-    work->kernel.grid = config->gridDim;
-    work->kernel.block = config->blockDim;
-    work->kernel.cluster = cluster;
-    work->kernel.shared_bytes = config->dynamicSmemBytes;
-    work->kernel.device = host_thread().device;
-    work->kernel.sequence = ++launches;
-    work->kernel.name = kernel_name(launch.kernel);
-    work->kernel.function = launch.kernel;
-    if (kObserve) work->kernel.argument_bytes = without_addresses(runtime.memory, launch.arguments);
-    work->kernel.body = launch.body;
-    work->kernel.code = launch.code;
-    work->together = cooperative;
-    work->launch = std::move(launch);
-
-    auto operation = std::make_shared<Operation>();
-    operation->device = host_thread().device;
-    operation->pieces = uint64_t{config->gridDim.x} * config->gridDim.y * config->gridDim.z /
-                        (uint64_t{cluster.x} * cluster.y * cluster.z);
-    if (cooperative) {
-      require_residence(runtime, *config, facts);
-      operation->pieces = 1;
-    }
-    if (runtime.memory.any_broken_link())
-      work->stand_ins = std::make_unique<StandIns>(runtime.memory, work->kernel.device,
-                                                   work->launch.arguments, operation->pieces);
-    if (work->stand_ins && work->stand_ins->empty()) work->stand_ins.reset();
-    operation->run = [work, &memory = runtime.memory](uint64_t piece) { return work->run(memory, piece); };
-    operation->kernel = &work->kernel;
-    operation->leave = [kernel = &work->kernel] { join_blocks(*kernel); };
+    const auto operation = kernel_operation(runtime, *config, std::move(launch));
     {
       std::unique_lock lock(runtime.mutex);
-      require(config->dynamicSmemBytes <= shared_limit(device, work->launch.kernel, facts),
-              cudaErrorInvalidValue);
       const auto stream = runtime.stream(config->stream);
       require(stream->device == host_thread().device, cudaErrorInvalidResourceHandle);
-      runtime.load(lock, work->launch.kernel, stream.get());
+      runtime.load(lock, operation->kernel->function, stream.get());
       runtime.make_room(lock, stream, "a kernel launch");
-      runtime.enqueue(stream, std::move(operation));
+      runtime.enqueue(stream, operation);
     }
     runtime.scheduler.throttle();
     return cudaSuccess;

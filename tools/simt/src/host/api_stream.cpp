@@ -1,7 +1,25 @@
 // Streams and host functions.
 #include <algorithm>
 
+#include "operations.h"
 #include "runtime.h"
+
+namespace simt {
+
+std::shared_ptr<Operation> host_operation(const cudaHostNodeParams& call) {
+  require(call.fn, cudaErrorInvalidValue);
+  auto operation = std::make_shared<Operation>();
+  operation->host_function = call;
+  operation->run = [call](uint64_t) {
+    host_thread().in_host_function = true;
+    call.fn(call.userData);
+    host_thread().in_host_function = false;
+    return Fault{};
+  };
+  return operation;
+}
+
+}  // namespace simt
 
 using namespace simt;
 
@@ -107,15 +125,6 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* user_data) {
   return api([&](Runtime& runtime) {
-    require(function, cudaErrorInvalidValue);
-    auto operation = std::make_shared<Operation>();
-    operation->host_function = true;
-    operation->run = [function, user_data](uint64_t) {
-      host_thread().in_host_function = true;
-      function(user_data);
-      host_thread().in_host_function = false;
-      return Fault{};
-    };
-    return runtime.submit(handle, std::move(operation), "a host function");
+    return runtime.submit(handle, host_operation({function, user_data}), "a host function");
   });
 }

@@ -5,16 +5,32 @@
 
 namespace simt {
 
-int Runtime::add_node(const std::shared_ptr<Stream>& stream, Node node) {
+void Runtime::add_node(const std::shared_ptr<Stream>& stream, std::shared_ptr<Node> node) {
   Capture& capture = *stream->capture;
   require(!capture.invalidated, cudaErrorStreamCaptureInvalidated);
-  if (node.operation) refuse_staged_copy(capture, *node.operation);
-  node.predecessors.insert(node.predecessors.end(), stream->captured_tail.begin(),
-                           stream->captured_tail.end());
-  capture.graph->nodes.push_back(std::move(node));
-  const int number = static_cast<int>(capture.graph->nodes.size()) - 1;
-  stream->captured_tail.assign(1, number);
-  return number;
+  if (node->operation) refuse_staged_copy(capture, *node->operation);
+  node->predecessors.insert(node->predecessors.end(), stream->captured_tail.begin(),
+                            stream->captured_tail.end());
+  node->must_join = true;
+  stream->captured_tail.assign(1, &capture.graph->add(std::move(node)));
+}
+
+// A graph that is launched inside a capture: its nodes are copied.
+void Runtime::capture_launch(const std::shared_ptr<Stream>& stream, const GraphExec& exec) {
+  const std::vector<Node*> before = stream->captured_tail;
+  std::vector<Node*> copies;
+  for (const GraphStep& step : exec.steps) {
+    auto copy = std::make_shared<Node>();
+    if (step.node) copy->take_work(*step.node);
+    for (const int predecessor : step.predecessors)
+      copy->predecessors.push_back(copies[static_cast<size_t>(predecessor)]);
+    copies.push_back(copy.get());
+    stream->captured_tail = step.predecessors.empty() ? before : std::vector<Node*>{};
+    add_node(stream, std::move(copy));
+  }
+  if (exec.steps.empty()) return;
+  stream->captured_tail.clear();
+  for (const int leaf : exec.leaves) stream->captured_tail.push_back(copies[static_cast<size_t>(leaf)]);
 }
 
 // A wait between streams during a capture. Such a wait also adds further streams to the capture.
@@ -37,7 +53,7 @@ void Runtime::wait_in_capture(const std::shared_ptr<Stream>& stream, const Event
     stream->capture->invalidated = event.capture->invalidated = true;
     throw Failure{cudaErrorStreamCaptureMerge};
   }
-  for (const int node : event.captured_tail)
+  for (Node* const node : event.captured_tail)
     if (std::find(stream->captured_tail.begin(), stream->captured_tail.end(), node) ==
         stream->captured_tail.end())
       stream->captured_tail.push_back(node);
@@ -99,13 +115,22 @@ void Runtime::end_captures_of(int device) {
     const bool part = std::any_of(capture->streams.begin(), capture->streams.end(),
                                   [&](const auto& stream) { return stream->device == device; });
     if (!part) return false;
-    capture->invalidated = capture->ended = true;
-    for (const auto& member : capture->streams) {
-      member->capture = nullptr;
-      member->captured_tail.clear();
-    }
+    capture->invalidated = true;
+    leave_capture(*capture);
     return true;
   });
+}
+
+void Runtime::leave_capture(Capture& capture) {
+  capture.ended = true;
+  for (const auto& member : capture.streams) {
+    member->capture = nullptr;
+    member->captured_tail.clear();
+  }
+  Graph& graph = *capture.graph;
+  graph.captured_into = false;
+  for (const auto& node : graph.nodes) node->must_join = false;
+  if (capture.invalidated && !capture.given) forget(graph);
 }
 
 Capture* Runtime::implicit_dependency(const Stream& stream) const {
@@ -129,14 +154,20 @@ using namespace simt;
 
 namespace {
 
-// Whether every node leads to `tail`. Other work was never joined into the stream that began the capture.
-bool joined(const Graph& graph, const std::vector<int>& tail) {
-  std::vector<bool> reached(graph.nodes.size());
-  for (const int node : tail) reached[static_cast<size_t>(node)] = true;
-  for (size_t i = graph.nodes.size(); i-- > 0;)  // predecessors precede their successors
-    if (reached[i])
-      for (const int before : graph.nodes[i].predecessors) reached[static_cast<size_t>(before)] = true;
-  return std::find(reached.begin(), reached.end(), false) == reached.end();
+// Whether every captured node leads to `tail`, unless the program itself has taken it out. Other work was never
+// joined into the stream that began the capture.
+bool joined(const Graph& graph, const std::vector<Node*>& tail) {
+  std::unordered_set<const Node*> reached;
+  std::vector<const Node*> open(tail.begin(), tail.end());
+  for (const auto& node : graph.nodes)
+    if (!node->must_join) open.push_back(node.get());
+  while (!open.empty()) {
+    const Node* const node = open.back();
+    open.pop_back();
+    if (reached.insert(node).second)
+      open.insert(open.end(), node->predecessors.begin(), node->predecessors.end());
+  }
+  return reached.size() == graph.nodes.size();
 }
 
 cudaStreamCaptureStatus capture_status(const Stream& stream) {
@@ -144,24 +175,69 @@ cudaStreamCaptureStatus capture_status(const Stream& stream) {
   return stream.capture->invalidated ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
 }
 
+// Requires the mutex.
+std::shared_ptr<Stream> begin_capture(Runtime& runtime, cudaStream_t handle, cudaStreamCaptureMode mode) {
+  require(mode >= cudaStreamCaptureModeGlobal && mode <= cudaStreamCaptureModeRelaxed, cudaErrorInvalidValue);
+  auto stream = runtime.stream(handle);
+  require(!stream->legacy, cudaErrorStreamCaptureUnsupported);
+  require(!stream->capture, cudaErrorIllegalState);
+  auto capture = std::make_shared<Capture>();
+  capture->mode = mode;
+  capture->thread = std::this_thread::get_id();
+  capture->origin = stream.get();
+  capture->streams = {stream};
+  capture->graph->captured_into = true;
+  stream->capture = capture;
+  stream->captured_tail.clear();
+  runtime.captures.push_back(std::move(capture));
+  return stream;
+}
+
 }  // namespace
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
   return api([&](Runtime& runtime) {
-    require(mode >= cudaStreamCaptureModeGlobal && mode <= cudaStreamCaptureModeRelaxed,
+    std::lock_guard lock(runtime.mutex);
+    begin_capture(runtime, handle, mode);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t handle, cudaGraph_t graph,
+                                          const cudaGraphNode_t* dependencies, const cudaGraphEdgeData* edges,
+                                          size_t count, cudaStreamCaptureMode mode) {
+  return api([&](Runtime& runtime) {
+    std::lock_guard lock(runtime.mutex);
+    const auto given = runtime.graphs.get(graph);
+    require(!given->captured_into, cudaErrorInvalidValue);
+    const std::vector<Node*> first = runtime.nodes_of(*given, dependencies, edges, count);
+    const auto stream = begin_capture(runtime, handle, mode);
+    stream->capture->graph = given;
+    stream->capture->given = true;
+    given->captured_into = true;
+    stream->captured_tail = first;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t handle, cudaGraphNode_t* dependencies,
+                                                const cudaGraphEdgeData* edges, size_t count,
+                                                unsigned int flags) {
+  return api([&](Runtime& runtime) {
+    require(flags == cudaStreamAddCaptureDependencies || flags == cudaStreamSetCaptureDependencies,
             cudaErrorInvalidValue);
     std::lock_guard lock(runtime.mutex);
     const auto stream = runtime.stream(handle);
-    require(!stream->legacy, cudaErrorStreamCaptureUnsupported);
-    require(!stream->capture, cudaErrorIllegalState);
-    auto capture = std::make_shared<Capture>();
-    capture->mode = mode;
-    capture->thread = std::this_thread::get_id();
-    capture->origin = stream.get();
-    capture->streams = {stream};
-    stream->capture = capture;
-    stream->captured_tail.clear();
-    runtime.captures.push_back(std::move(capture));
+    require(stream->capture != nullptr, cudaErrorIllegalState);
+    require(!stream->capture->invalidated, cudaErrorStreamCaptureInvalidated);
+    const std::vector<Node*> given = runtime.nodes_of(*stream->capture->graph, dependencies, edges, count);
+    std::vector<Node*>& tail = stream->captured_tail;
+    if (flags == cudaStreamSetCaptureDependencies) {
+      for (Node* const node : tail) node->must_join = false;
+      tail.clear();
+    }
+    for (Node* const node : given)
+      if (std::find(tail.begin(), tail.end(), node) == tail.end()) tail.push_back(node);
     return cudaSuccess;
   });
 }
@@ -177,16 +253,13 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
     require(capture->origin == stream.get(), cudaErrorStreamCaptureUnmatched);
     require(capture->mode == cudaStreamCaptureModeRelaxed || capture->thread == std::this_thread::get_id(),
             cudaErrorStreamCaptureWrongThread);
-    const bool complete = joined(*capture->graph, stream->captured_tail);
-    capture->ended = true;
-    for (const auto& member : capture->streams) {
-      member->capture = nullptr;
-      member->captured_tail.clear();
-    }
+    const bool invalidated = capture->invalidated;
+    if (!joined(*capture->graph, stream->captured_tail)) capture->invalidated = true;
+    runtime.leave_capture(*capture);
     std::erase(runtime.captures, capture);
-    require(!capture->invalidated, cudaErrorStreamCaptureInvalidated);
-    require(complete, cudaErrorStreamCaptureUnjoined);
-    runtime.graphs.add(capture->graph, graph);
+    require(!invalidated, cudaErrorStreamCaptureInvalidated);
+    require(!capture->invalidated, cudaErrorStreamCaptureUnjoined);
+    *graph = runtime.handle_of(capture->graph);
     return cudaSuccess;
   });
 }
@@ -195,20 +268,29 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
   return cudaStreamGetCaptureInfo(handle, status);
 }
 
-// Returns only the status and the id of the capture, because nodes have no handles here. For the legacy
-// stream it is an error while a blocking stream is captured, but one that leaves the capture valid.
+// For the legacy stream it is an error while a blocking stream is captured, but one that leaves the capture
+// valid.
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
                                      unsigned long long* id, cudaGraph_t* graph,
                                      const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
                                      size_t* dependency_count) {
   return api([&](Runtime& runtime) {
-    require(status, cudaErrorInvalidValue);
-    require(!graph && !dependencies && !edges && !dependency_count, cudaErrorNotSupported);
+    require(status && (!edges || dependencies), cudaErrorInvalidValue);
     std::lock_guard lock(runtime.mutex);
     const auto stream = runtime.stream(handle);
     require(!runtime.implicit_dependency(*stream), cudaErrorStreamCaptureImplicit);
     *status = capture_status(*stream);
-    if (id && *status == cudaStreamCaptureStatusActive) *id = stream->capture->id;
+    if (*status != cudaStreamCaptureStatusActive) return cudaSuccess;
+    if (id) *id = stream->capture->id;
+    if (graph) *graph = runtime.handle_of(stream->capture->graph);
+    if (dependencies) {
+      stream->told_tail.clear();
+      for (Node* const node : stream->captured_tail) stream->told_tail.push_back(runtime.nodes.give(*node));
+      stream->told_edges.assign(stream->told_tail.size(), cudaGraphEdgeData{});
+      *dependencies = stream->told_tail.data();
+    }
+    if (edges) *edges = stream->told_edges.data();
+    if (dependency_count) *dependency_count = stream->captured_tail.size();
     return cudaSuccess;
   });
 }

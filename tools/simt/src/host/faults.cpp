@@ -33,10 +33,10 @@ void Runtime::refuse_staged_copy(Capture& capture, const Operation& operation) c
   throw Failure{cudaErrorStreamCaptureUnsupported};
 }
 
-void Runtime::refuse_staged_copies(const Graph& graph, StagedGraphCopies refused) const {
+void Runtime::refuse_staged_copies(const GraphExec& exec, StagedGraphCopies refused) const {
   if (staged_graph_copies != refused) return;
-  for (const Node& node : graph.nodes)
-    require(!node.operation || !is_staged(*node.operation), cudaErrorNotSupported);
+  for (const GraphStep& step : exec.steps)
+    require(!step.node || !step.node->operation || !is_staged(*step.node->operation), cudaErrorNotSupported);
 }
 
 void fail_copy(uint64_t n) {

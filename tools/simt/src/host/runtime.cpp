@@ -347,9 +347,9 @@ TaskPtr Runtime::append(Stream& stream, std::shared_ptr<const Operation> operati
 
 void Runtime::enqueue(const std::shared_ptr<Stream>& stream, std::shared_ptr<const Operation> operation) {
   if (stream->capture) {
-    Node node;
-    node.operation = std::move(operation);
-    add_node(stream, std::move(node));
+    const auto node = std::make_shared<Node>();
+    node->operation = std::move(operation);
+    add_node(stream, node);
     return;
   }
   forbid_implicit_dependency(*stream);

@@ -11,19 +11,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph.h"
+#include "handles.h"
 #include "memory.h"
 #include "scheduler.h"
 
 namespace simt {
-
-// Thrown inside the runtime, and returned as the API function's result.
-struct Failure {
-  cudaError_t error;
-};
-
-inline void require(bool condition, cudaError_t error) {
-  if (!condition) throw Failure{error};
-}
 
 // The simulated failures of simt/faults.h that calls ask for.
 // Throws cudaErrorNoKernelImageForDevice after set_kernel_images(false).
@@ -31,39 +24,12 @@ void require_kernel_image();
 // Throws `error` if the driver is `refused` (set_driver()).
 void refuse_driver(Driver refused, cudaError_t error);
 
-struct Event;
-
-// Handles of all kinds, and other unique numbers, come from one counter and are never reused.
-uintptr_t new_handle();
-
-// A captured operation. Without `operation` it is an event: recorded at every replay, or waited for.
-struct Node {
-  std::shared_ptr<const Operation> operation;
-  std::vector<int> predecessors;
-  std::shared_ptr<Event> recorded;
-  std::shared_ptr<Event> awaited;
-};
-
-struct Graph {
-  std::vector<Node> nodes;
-};
-
-struct GraphExec {
-  std::shared_ptr<const Graph> graph;
-  std::vector<int> leaves;
-  std::vector<int> devices;
-  std::vector<size_t> nodes;  // operations on each of `devices`
-  size_t node_bytes = 0;      // settings().graph_node_bytes at the instantiation
-  int shares = 0;             // how often it has taken this memory: 1 instantiated, 2 uploaded
-  TaskPtr last;               // the end of the latest launch: launches of the same exec never overlap
-  Clock after;                // of the latest launch
-};
-
 struct Stream;
 
 struct Capture {
   const uintptr_t id = new_handle();
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+  bool given = false;  // the graph is of the program
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   std::thread::id thread;
   const Stream* origin = nullptr;
@@ -84,7 +50,10 @@ struct Stream {
   std::vector<TaskPtr> tail;  // the tasks that the next operation waits for
 
   std::shared_ptr<Capture> capture;  // null: not capturing
-  std::vector<int> captured_tail;    // as tail, in nodes of the capture
+  std::vector<Node*> captured_tail;  // as tail, in nodes of the capture
+  // The same, as cudaStreamGetCaptureInfo() has returned it.
+  std::vector<cudaGraphNode_t> told_tail;
+  std::vector<cudaGraphEdgeData> told_edges;
 };
 
 struct Event {
@@ -93,7 +62,7 @@ struct Event {
   TaskPtr task;                      // null: never recorded
   Clock after;                       // of the recorded work, for the race detector
   std::shared_ptr<Capture> capture;  // set: last recorded in a capture
-  std::vector<int> captured_tail;
+  std::vector<Node*> captured_tail;
 };
 
 struct Device {
@@ -111,39 +80,6 @@ struct Device {
   std::unordered_set<const void*> large_clusters;         // kernels that may have more than 8 blocks in one
   // The last operation of each hardware queue. The legacy stream has its own queue, the last one.
   std::array<TaskPtr, kMostConnections + 1> queues;
-};
-
-// Maps handles to objects.
-template <class T>
-class Handles {
- public:
-  template <class Handle>
-  void add(std::shared_ptr<T> object, Handle* handle) {
-    const uintptr_t key = new_handle();
-    objects_[key] = std::move(object);
-    *handle = reinterpret_cast<Handle>(key);
-  }
-  const std::shared_ptr<T>& get(const void* handle) const {
-    const auto found = objects_.find(reinterpret_cast<uintptr_t>(handle));
-    require(found != objects_.end(), cudaErrorInvalidResourceHandle);
-    return found->second;
-  }
-  std::shared_ptr<T> take(const void* handle) {
-    std::shared_ptr<T> object = get(handle);
-    objects_.erase(reinterpret_cast<uintptr_t>(handle));
-    return object;
-  }
-  template <class Work>
-  void for_each(Work work) {
-    for (const auto& entry : objects_) work(*entry.second);
-  }
-  template <class Predicate>
-  void remove_if(Predicate predicate) {
-    std::erase_if(objects_, [&](const auto& entry) { return predicate(*entry.second); });
-  }
-
- private:
-  std::unordered_map<uintptr_t, std::shared_ptr<T>> objects_;
 };
 
 // CUDA's state per host thread.
@@ -178,6 +114,7 @@ struct Runtime {
   Handles<Event> events;
   Handles<Graph> graphs;
   Handles<GraphExec> execs;
+  NodeHandles nodes;
   Handles<MemoryPool> pools;
   unsigned streams_made = 0;
   std::vector<std::shared_ptr<Capture>> captures;  // the active ones
@@ -241,8 +178,16 @@ struct Runtime {
   // Throws cudaErrorStreamCaptureUnsupported if set_staged_graph_copies() rejects a captured operation.
   void refuse_staged_copy(Capture& capture, const Operation& operation) const;
   // Throws cudaErrorNotSupported if set_staged_graph_copies() rejects this graph.
-  void refuse_staged_copies(const Graph& graph, StagedGraphCopies refused) const;
+  void refuse_staged_copies(const GraphExec& exec, StagedGraphCopies refused) const;
   void launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exec);
+  // The handle of a graph, which gets one at the first call.
+  cudaGraph_t handle_of(const std::shared_ptr<Graph>& graph);
+  // The nodes of a list of dependencies. Throws cudaErrorInvalidValue for one that is not of `graph` or named
+  // twice, and for edges that are not zero.
+  std::vector<Node*> nodes_of(const Graph& graph, const cudaGraphNode_t* handles,
+                              const cudaGraphEdgeData* edges, size_t count) const;
+  // The handles of a graph, its nodes, and the graphs in them become invalid.
+  void forget(Graph& graph);
   // Takes the device memory of a graph, up to `shares` times settings().graph_node_bytes for each of its
   // operations. Throws cudaErrorMemoryAllocation, and takes nothing, where it is not there.
   void take_memory(GraphExec& exec, int shares);
@@ -250,7 +195,10 @@ struct Runtime {
 
   // Functions for captures.
   void wait_in_capture(const std::shared_ptr<Stream>& stream, const Event& event);
-  int add_node(const std::shared_ptr<Stream>& stream, Node node);
+  void add_node(const std::shared_ptr<Stream>& stream, std::shared_ptr<Node> node);
+  void capture_launch(const std::shared_ptr<Stream>& stream, const GraphExec& exec);
+  // Its streams and its graph are captured no longer. Without a graph if it is invalidated.
+  void leave_capture(Capture& capture);
   // Throws if a capture forbids this call in this thread, and invalidates that capture.
   void forbid_during_capture();
   // The same for loading a kernel, if settings().capture_loads is off, for captures of any mode. `stream` is

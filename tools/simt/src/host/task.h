@@ -4,6 +4,7 @@
 #pragma once
 
 #include <simt/kernel.h>
+#include <simt/launch.h>
 
 #include <atomic>
 #include <chrono>
@@ -21,7 +22,7 @@ namespace simt {
 // The work of a task. Immutable, so that the nodes of a graph share it with all launches.
 struct Operation {
   int device = 0;
-  bool host_function = false;
+  std::optional<cudaHostNodeParams> host_function;
   bool late = false;  // begins only when the host waits, if nothing else is known about when a GPU begins it
   struct Link {
     int from, to;
@@ -30,9 +31,10 @@ struct Operation {
   uint64_t pieces = 1;         // independent parts, distributed over the workers: the blocks of a kernel
   std::function<Fault(uint64_t piece)> run;
   std::function<void()> leave;  // may be empty; each thread calls it after its last piece
-  // What it accesses, for the race detector.
-  const Kernel* kernel = nullptr;    // of a launch
-  std::optional<Transfer> transfer;  // of a copy or a fill
+  // What it is and accesses: for the race detector, and for programs that ask a node of a graph.
+  const Kernel* kernel = nullptr;                    // of a launch
+  const std::vector<Argument>* arguments = nullptr;  // of a launch
+  std::optional<Transfer> transfer;                  // of a copy or a fill
 };
 
 // The unfinished work of a stream.

@@ -519,13 +519,12 @@ void RaceCheck::transfer(const Transfer& transfer) {
   begin_operation(*detail::running_operation);
   Cell current;
   current.operation = operation_->number;
-  for (size_t row = 0; row < transfer.height; ++row) {
-    uintptr_t to = reinterpret_cast<uintptr_t>(transfer.to) + row * transfer.to_pitch;
+  for (size_t row = 0; row < transfer.rows(); ++row) {
+    uintptr_t to = reinterpret_cast<uintptr_t>(transfer.to_row(row));
     std::vector<Run> runs = {{transfer.width, true}};
     if (transfer.from) {
       current.kind = static_cast<uint8_t>(AccessKind::load);
-      runs = read_range(reinterpret_cast<uintptr_t>(transfer.from) + row * transfer.from_pitch,
-                        transfer.width, current);
+      runs = read_range(reinterpret_cast<uintptr_t>(transfer.from_row(row)), transfer.width, current);
     }
     current.kind = static_cast<uint8_t>(AccessKind::store);
     for (const Run& run : runs) {
