@@ -64,6 +64,16 @@ TEST(PtxPrograms, KernelsAllocateObjectsAndCallTheirFunctions) {
   EXPECT_EQ(run(program("objects")).text, "-4048, expected -4048, no error\n");
 }
 
+TEST(PtxPrograms, GraphsAreBuiltNodeByNode) {
+  for (const char* seed : {"", "1", "2"})
+    EXPECT_EQ(run("SIMT_SEED=" + std::string(seed) + " " + program("graphs")).text,
+              "sum 169175.0, all 169175.0\n"
+              "sum 217.0, all 169392.0\n"
+              "sum 5000.0, all 174392.0\n"
+              "updated: sum 6.5, 7 nodes, 6 edges\n")
+        << "seed " << seed;
+}
+
 TEST(PtxPrograms, AReportHasTheKernelsAndFormsOfAllProcesses) {
   const std::string file = testing::TempDir() + "ptx_report_" + std::to_string(getpid());
   const std::string one = "PTX_REPORT=" + file + " " + program("textbook");
