@@ -14,6 +14,9 @@ namespace {
 
 using HostMemory = HostTest;
 
+// The tests of this program use up to eight devices, whatever SIMT_DEVICES is.
+[[maybe_unused]] const cudaError_t eight_devices = simt::set_device_count(8);
+
 TEST_F(HostMemory, IsZeroedOnRequest) {
   const auto expect_bytes = [](unsigned want) {
     void* device = nullptr;

@@ -56,7 +56,10 @@ namespace simt_test {
 namespace {
 
 struct Start : testing::Test {
-  Start() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  Start() {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    unsetenv("SIMT_DEVICES");  // the default is tested
+  }
 };
 using StartDeathTest = Start;
 
