@@ -65,7 +65,7 @@ constexpr double kLaunch = 1.4e-6;  // seconds, an estimate: graph_node_us of to
 
 // The time of the copies, in the unit of estimated_time(): multiply-adds of one multiprocessor over k.
 double copy_time(const GemmShape& shape, TransposedCopies copies, Arithmetic arithmetic) {
-  constexpr double kBytesPerSecond = 3e12;  // of copies; the data sheet has 3.35 TB/s
+  constexpr double kBytesPerSecond = 2.3e12;  // of a copy of 4096 x 4096 floats on an H200, bench/results/h200
   const double rows =
       (copies.a ? static_cast<double>(shape.m) : 0) + (copies.b ? static_cast<double>(shape.n) : 0);
   const double seconds_per_k = rows * 2 * sizeof(float) / kBytesPerSecond +

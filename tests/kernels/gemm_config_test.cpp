@@ -59,8 +59,8 @@ TEST(GemmConfig, TheSplitDoesNotDependOnTheDevice) {
 
 TEST(GemmConfig, ATileThatFitsTheColumnsIsChosen) {
   const DeviceProperties cpu = {2, kSm90};
-  EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, cpu), fma_tile(256, 56));
-  EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, cpu), fma_tile(256, 24));
+  EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, cpu), fma_tile(64, 64));
+  EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, cpu), fma_tile(128, 32));
   EXPECT_EQ(choose_tile(4096, 4096, 1, {}, cpu), fma_tile(128, 128));
   // With few large tiles most multiprocessors would be idle.
   EXPECT_EQ(choose_tile(512, 512, 1, {}, {132, kSm90}), fma_tile(64, 64));
@@ -91,14 +91,10 @@ TEST(GemmConfig, VectorTilesAreOnlyForDevicesWithVectors) {
 }
 
 TEST(GemmConfig, ATileThatTheDeviceCannotHoldIsNotChosen) {
-  // 256x56 is the tile for 50 columns. Gathered it just fits into 99 KB, MN-major it
-  // does not.
-  EXPECT_EQ(shared_bytes(tile_info(fma_tile(256, 56)), kGatherNeeds), kSm86);
-  EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86}), fma_tile(256, 56));
-  EXPECT_NE(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86 - 1}), fma_tile(256, 56));
-  for (const TileNeeds& needs : {TileNeeds{Order::mn_major}, kPatchNeeds}) {
-    EXPECT_EQ(choose_tile(20736, 50, 1, needs, {2, kSm90}), fma_tile(256, 56));
-    EXPECT_NE(choose_tile(20736, 50, 1, needs, {2, kSm86}), fma_tile(256, 56));
+  for (const TileNeeds& needs : {kGatherNeeds, kPatchNeeds, TileNeeds{}, TileNeeds{Order::mn_major}}) {
+    const int bytes = shared_bytes(tile_info(fma_tile(128, 128)), needs);
+    EXPECT_EQ(choose_tile(4096, 4096, 1, needs, {2, bytes}), fma_tile(128, 128));
+    EXPECT_EQ(choose_tile(4096, 4096, 1, needs, {2, bytes - 1}), fma_tile(64, 64));
   }
   // If no tile fits, a tile is chosen anyway and the launch returns the error.
   EXPECT_EQ(choose_tile(4096, 4096, 1, {}, {2, 0}), fma_tile(64, 64));
@@ -152,10 +148,10 @@ TEST(GemmConfig, EveryProductOfLeNetFits) {
 TEST(GemmConfig, Prints) {
   std::ostringstream text;
   GemmPlan plan;
-  plan.tile = fma_tile(256, 56);
+  plan.tile = fma_tile(128, 32);
   plan.parts = SplitK{3, 64};
   text << plan;
-  EXPECT_EQ(text.str(), "pipelined: tile 256x56, 3 parts of k = 64");
+  EXPECT_EQ(text.str(), "pipelined: tile 128x32, 3 parts of k = 64");
 }
 
 // ---- The plan of a product by tensor cores
@@ -202,8 +198,8 @@ TEST(GemmPlan, TheTileSuitsTheShape) {
   EXPECT_EQ(text(2048, 1024, 1024), "persistent: tile 128x128, 1 part of k = 1024");
   // Few results: more multiprocessors have work with small tiles.
   EXPECT_EQ(text(1024, 1024, 1024), "persistent: tile 128x64, 1 part of k = 1024");
-  EXPECT_EQ(text(512, 512, 512), "pipelined: tile 64x64 bf16, 2 parts of k = 256");
-  EXPECT_EQ(text(64, 10, 128), "pipelined: tile 64x64 bf16, 1 part of k = 128");
+  EXPECT_EQ(text(512, 512, 512), "persistent: tile 128x64, 2 parts of k = 256");
+  EXPECT_EQ(text(64, 10, 128), "persistent: tile 128x64, 1 part of k = 128");
 }
 
 // Every choice, in every arithmetic and for every GPU that has it, as text: a change of a choice changes a
@@ -387,7 +383,7 @@ TEST(GemmPlan, StreamKWhereWholeRoundsLeaveMultiprocessorsIdle) {
   product.arithmetic = Arithmetic::fp32;
   EXPECT_EQ(plan_text(product, kH100).find("stream-K"), std::string::npos);
   EXPECT_FALSE(stream_k_tile({2560, 2560, 8192}, Order::k_major, Order::k_major, Arithmetic::fp32));
-  constexpr GemmShape kNotCopied = {1792, 1280, 1536};
+  constexpr GemmShape kNotCopied = {768, 768, 1536};
   EXPECT_TRUE(stream_k_tile(kNotCopied, Order::k_major, Order::k_major, Arithmetic::tf32));
   ASSERT_FALSE(copies_for_wgmma(kNotCopied, Order::mn_major, Order::mn_major, Arithmetic::tf32).any());
   EXPECT_FALSE(stream_k_tile(kNotCopied, Order::mn_major, Order::mn_major, Arithmetic::tf32));
@@ -434,8 +430,14 @@ TEST(GemmPlan, OperandsAreCopiedForWgmmaWhereItPays) {
              false,
              "persistent: tile 192x192, 1 part of k = 2112, transposed copy of b",
              kMlp * kMlp},
-        // Both operands of the weight gradient, with few results.
-        Case{{kMlp, kMlp, 6912}, Math::tf32, true, false, "pipelined: ", 0},
+        Case{{kMlp, kMlp, 6912},
+             Math::tf32,
+             true,
+             false,
+             "persistent: tile 192x176, 1 part of k = 6912, transposed copy of a and b",
+             2 * kMlp * 6912},
+        // Both operands, with few results.
+        Case{{768, 768, 1536}, Math::tf32, true, false, "pipelined: ", 0},
         Case{{8192, 8192, 8192},
              Math::tf32,
              true,
@@ -450,7 +452,7 @@ TEST(GemmPlan, OperandsAreCopiedForWgmmaWhereItPays) {
              8192 * 4096},
         Case{{4096, 4096, 4096}, Math::fp32, true, false, "pipelined: ", 0},
         Case{{256, 128, 800}, Math::tf32, false, false, "pipelined: ", 0},
-        Case{{4096, 4096, 16}, Math::tf32, false, false, "pipelined: ", 0},
+        Case{{4096, 4096, 8}, Math::tf32, false, false, "pipelined: ", 0},
         Case{{4096, 4096, 0}, Math::tf32, false, false, "", 0}}) {
     GemmProblem product = product_of(c.shape, DType::float32);
     product.arithmetic = arithmetic_of(DType::float32, c.math);

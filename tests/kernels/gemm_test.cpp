@@ -533,13 +533,13 @@ VariantOfTile variant_of() {
 }
 std::vector<VariantOfTile> variants_of_tiles() {
   using enum Arithmetic;
-  return {variant_of<fma_tile(128, 128)>(),         variant_of<fma_tile(256, 56)>(),
-          variant_of<fma_tile(256, 24)>(),          variant_of<fma_tile(64, 64)>(),
-          variant_of<mma_tile(tf32, 128, 128)>(),   variant_of<mma_tile(tf32, 64, 64)>(),
-          variant_of<mma_tile(tf32x3, 128, 128)>(), variant_of<mma_tile(tf32x3, 64, 64)>(),
-          variant_of<vector_tile(128, 128)>(),      variant_of<vector_tile(128, 64)>(),
-          variant_of<vector_tile(128, 32)>(),       variant_of<vector_tile(64, 64)>(),
-          variant_of<vector_tile(192, 128)>(),      variant_of<vector_tile(192, 64)>()};
+  return {variant_of<fma_tile(128, 128)>(),       variant_of<fma_tile(128, 32)>(),
+          variant_of<fma_tile(64, 64)>(),         variant_of<mma_tile(tf32, 128, 128)>(),
+          variant_of<mma_tile(tf32, 64, 64)>(),   variant_of<mma_tile(tf32x3, 128, 128)>(),
+          variant_of<mma_tile(tf32x3, 64, 64)>(), variant_of<vector_tile(128, 128)>(),
+          variant_of<vector_tile(128, 64)>(),     variant_of<vector_tile(128, 32)>(),
+          variant_of<vector_tile(64, 64)>(),      variant_of<vector_tile(192, 128)>(),
+          variant_of<vector_tile(192, 64)>()};
 }
 
 class GemmTile : public testing::TestWithParam<TileInfo> {
