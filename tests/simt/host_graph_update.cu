@@ -200,7 +200,7 @@ TEST_F(GraphUpdates, AnUpdateThatIsRefusedChangesNothing) {
   });
   refused(cudaGraphExecUpdateErrorTopologyChanged, true, [&](cudaGraph_t graph) {  // one more edge
     const cudaGraphNode_t a = add_digit(graph, out_, 5), b = add_digit(graph, out_, 6, {a});
-    add(graph, out_ + 1, {a, b});
+    add(graph, out_ + 1, {b, a});
   });
   refused(cudaGraphExecUpdateErrorNodeTypeChanged, true, [&](cudaGraph_t graph) {
     const cudaGraphNode_t a = add_digit(graph, out_, 5), b = add_digit(graph, out_, 6, {a});
@@ -266,6 +266,65 @@ TEST_F(GraphUpdates, CapturedNodesCanBeAskedAndChanged) {
   EXPECT_EQ(called, 1);
   CUDA_OK(cudaGraphExecDestroy(exec));
   CUDA_OK(cudaGraphDestroy(captured));
+}
+
+// New parameters leave the attributes of a launch as they were: a cluster of two blocks does not divide three.
+TEST_F(GraphUpdates, ACapturedClusterKeepsItsSize) {
+  cudaGraph_t captured = nullptr;
+  auto config = shape(2, 1, stream_);
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = 2;
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  CUDA_OK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal));
+  CUDA_OK(cudaLaunchKernelEx(&config, add_of, out_, out_, out_));
+  CUDA_OK(cudaStreamEndCapture(stream_, &captured));
+  cudaGraphNode_t node = nullptr;
+  size_t count = 1;
+  CUDA_OK(cudaGraphGetNodes(captured, &node, &count));
+  const cudaGraphExec_t exec = instantiate(captured);
+  cudaKernelNodeParams p = {};
+  CUDA_OK(cudaGraphKernelNodeGetParams(node, &p));
+  for (const unsigned grid : {3u, 4u}) {
+    const cudaError_t expected = grid == 4 ? cudaSuccess : cudaErrorInvalidValue;
+    p.gridDim = dim3(grid);
+    EXPECT_EQ(cudaGraphExecKernelNodeSetParams(exec, node, &p), expected);
+    EXPECT_EQ(cudaGraphKernelNodeSetParams(node, &p), expected);
+    CUDA_OK(cudaGraphKernelNodeGetParams(node, &p));  // its own arguments, which have moved
+  }
+  EXPECT_EQ(p.gridDim.x, 4u);
+  cudaGetLastError();
+  CUDA_OK(cudaGraphExecDestroy(exec));
+  CUDA_OK(cudaGraphDestroy(captured));
+}
+
+TEST_F(GraphUpdates, ACooperativeNodeStaysCooperative) {
+  if (!kInterpreted) GTEST_SKIP() << "the executor has no cooperative launches";
+  const auto captured = [&](int cooperative) {
+    cudaGraph_t graph = nullptr;
+    auto config = shape(1, 1, stream_);
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = cooperative;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
+    EXPECT_EQ(cudaLaunchKernelEx(&config, times_ten_plus_digit, out_, 1 + cooperative), cudaSuccess);
+    EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
+    return graph;
+  };
+  cudaGraph_t plain = captured(0), cooperative = captured(1);
+  const cudaGraphExec_t exec = instantiate(plain);
+  cudaGraphExecUpdateResultInfo info = {};
+  CUDA_ERROR(cudaGraphExecUpdate(exec, cooperative, &info), cudaErrorGraphExecUpdateFailure);
+  EXPECT_EQ(info.result, cudaGraphExecUpdateErrorAttributesChanged);
+  EXPECT_EQ(run(exec), 1);
+  EXPECT_EQ(result(cooperative), 2);
+  CUDA_OK(cudaGraphExecDestroy(exec));
+  CUDA_OK(cudaGraphDestroy(plain));
+  CUDA_OK(cudaGraphDestroy(cooperative));
 }
 
 TEST_F(GraphUpdates, ACaptureMayGoIntoAGraph) {

@@ -58,7 +58,35 @@ std::shared_ptr<Operation> operation_of(Runtime& runtime, const cudaLaunchConfig
   }
 }
 
-std::shared_ptr<Node> kernel_node(Runtime& runtime, const cudaKernelNodeParams* params) {
+// What a kernel node keeps when it gets new parameters: the attributes of its launch.
+struct KeptAttributes {
+  dim3 cluster = {1, 1, 1};
+  bool cooperative = false;
+
+  void put_into(cudaLaunchConfig_t& config, cudaLaunchAttribute (&list)[2]) const {
+    config.attrs = list;
+    if (cluster.x * cluster.y * cluster.z > 1) {
+      cudaLaunchAttribute& attribute = list[config.numAttrs++];
+      attribute.id = cudaLaunchAttributeClusterDimension;
+      attribute.val.clusterDim.x = cluster.x;
+      attribute.val.clusterDim.y = cluster.y;
+      attribute.val.clusterDim.z = cluster.z;
+    }
+    if (cooperative) {
+      cudaLaunchAttribute& attribute = list[config.numAttrs++];
+      attribute.id = cudaLaunchAttributeCooperative;
+      attribute.val.cooperative = 1;
+    }
+  }
+};
+
+KeptAttributes attributes_of(const Node& node) {
+  require(node.type() == cudaGraphNodeTypeKernel, cudaErrorInvalidValue);
+  return {node.operation->kernel->cluster, node.operation->cooperative};
+}
+
+std::shared_ptr<Node> kernel_node(Runtime& runtime, const cudaKernelNodeParams* params,
+                                  const KeptAttributes& attributes = {}) {
   require(params, cudaErrorInvalidValue);
   require(params->func, cudaErrorInvalidDeviceFunction);
   require(!params->kernelParams || !params->extra, cudaErrorInvalidValue);
@@ -77,6 +105,8 @@ std::shared_ptr<Node> kernel_node(Runtime& runtime, const cudaKernelNodeParams* 
   config.gridDim = params->gridDim;
   config.blockDim = params->blockDim;
   config.dynamicSmemBytes = params->sharedMemBytes;
+  cudaLaunchAttribute list[2] = {};
+  attributes.put_into(config, list);
   node->operation = operation_of(runtime, config, prepare(params->func, arguments));
   std::unique_lock lock(runtime.mutex);
   runtime.load(lock, params->func);
@@ -93,14 +123,22 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
 }
 
 cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* params) {
-  return set_graph_node(node, cudaGraphNodeTypeKernel,
-                        [&](Runtime& runtime) { return kernel_node(runtime, params); });
+  return set_graph_node(node, cudaGraphNodeTypeKernel, [&](Runtime& runtime) {
+    std::unique_lock lock(runtime.mutex);
+    const KeptAttributes attributes = attributes_of(*runtime.nodes.get(node));
+    lock.unlock();
+    return kernel_node(runtime, params, attributes);
+  });
 }
 
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                              const cudaKernelNodeParams* params) {
-  return set_exec_node(exec, node, cudaGraphNodeTypeKernel,
-                       [&](Runtime& runtime) { return kernel_node(runtime, params); });
+  return set_exec_node(exec, node, cudaGraphNodeTypeKernel, [&](Runtime& runtime) {
+    std::unique_lock lock(runtime.mutex);
+    const KeptAttributes attributes = attributes_of(runtime.execs.get(exec)->node(*runtime.nodes.get(node)));
+    lock.unlock();
+    return kernel_node(runtime, params, attributes);
+  });
 }
 
 cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams* params) {

@@ -64,7 +64,10 @@ class Pairing {
       for (const auto& inner : Pairing(*old.child, *fresh.child).take()) inner_.push_back(inner);
       return;
     }
-    if (!old.operation || may_replace(*old.operation, *fresh.operation)) return;
+    if (!old.operation) return;
+    refuse_if(old.operation->cooperative != fresh.operation->cooperative,
+              {cudaGraphExecUpdateErrorAttributesChanged, &fresh});
+    if (may_replace(*old.operation, *fresh.operation)) return;
     throw Refusal{old.operation->kernel ? cudaGraphExecUpdateErrorUnsupportedFunctionChange
                                         : cudaGraphExecUpdateErrorParametersChanged,
                   &fresh};

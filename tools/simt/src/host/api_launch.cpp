@@ -191,6 +191,7 @@ std::shared_ptr<Operation> kernel_operation(Runtime& runtime, const cudaLaunchCo
   if (cooperative) {
     require_residence(runtime, config, facts);
     operation->pieces = 1;
+    operation->cooperative = true;
   }
   if (runtime.memory.any_broken_link())
     work->stand_ins = std::make_unique<StandIns>(runtime.memory, work->kernel.device, work->launch.arguments,

@@ -129,6 +129,12 @@ GraphExec::GraphExec(const Graph& original) : graph(clone(original)) {
   }
 }
 
+Node& GraphExec::node(const Node& original) const {
+  const auto found = by_origin.find(original.id);
+  require(found != by_origin.end(), cudaErrorInvalidValue);
+  return *found->second;
+}
+
 bool may_replace(const Operation& old, const Operation& fresh) {
   if (old.kernel) return old.device == fresh.device;
   if (!old.transfer) return true;

@@ -81,6 +81,8 @@ struct GraphExec {
 
   // Throws cudaErrorInvalidValue if the graph, or one in it, has a cycle.
   explicit GraphExec(const Graph& original);
+  // Its own node for one of the graph that it was made of. Throws cudaErrorInvalidValue if there is none.
+  Node& node(const Node& original) const;
 };
 
 // Whether an executable graph may do `fresh` in place of `old`: it stays on the devices of its memory.

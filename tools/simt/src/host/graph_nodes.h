@@ -39,14 +39,13 @@ cudaError_t set_exec_node(cudaGraphExec_t exec, cudaGraphNode_t handle, cudaGrap
   return api([&](Runtime& runtime) {
     const std::shared_ptr<Node> fresh = make(runtime);
     std::lock_guard lock(runtime.mutex);
-    const auto& nodes = runtime.execs.get(exec)->by_origin;
-    const auto found = nodes.find(runtime.nodes.get(handle)->id);
-    require(found != nodes.end() && found->second->type() == type, cudaErrorInvalidValue);
-    const Operation& old = *found->second->operation;
+    Node& node = runtime.execs.get(exec)->node(*runtime.nodes.get(handle));
+    require(node.type() == type, cudaErrorInvalidValue);
+    const Operation& old = *node.operation;
     require(may_replace(old, *fresh->operation), cudaErrorInvalidValue);
     if (type == cudaGraphNodeTypeMemcpy)
       require(old.transfer->rows() == 1 && fresh->operation->transfer->rows() == 1, cudaErrorInvalidValue);
-    found->second->take_work(*fresh);
+    node.take_work(*fresh);
     return cudaSuccess;
   });
 }

@@ -34,6 +34,7 @@ struct Operation {
   // What it is and accesses: for the race detector, and for programs that ask a node of a graph.
   const Kernel* kernel = nullptr;                    // of a launch
   const std::vector<Argument>* arguments = nullptr;  // of a launch
+  bool cooperative = false;                          // of a launch
   std::optional<Transfer> transfer;                  // of a copy or a fill
 };
 
