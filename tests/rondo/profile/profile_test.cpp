@@ -508,8 +508,8 @@ TEST_F(Profile, WgmmaConvolutionsCountTheirProducts) {
     EXPECT_EQ(kernel.profile.narrow_multiply_adds, uint64_t{32} * 28 * 28 * 64 * 64 * taps);
     // The table of kernels/conv/README.md.
     const bool filter = part.name == "filter_gradient";
-    const std::array<double, 6> page = filter ? std::array<double, 6>{4.16, 5.96, 3.51, 2.19, 0.36, 6.78}
-                                              : std::array<double, 6>{1.94, 2.93, 3.02, 1.87, 0.32, 3.02};
+    const std::array<double, 6> page = filter ? std::array<double, 6>{4.16, 5.96, 3.25, 2.19, 0.34, 6.78}
+                                              : std::array<double, 6>{1.94, 2.93, 2.64, 1.87, 0.3, 2.93};
     size_t column = 0;
     for (const Resource resource :
          {Resource::memory, Resource::l2, Resource::shared, Resource::tensor, Resource::issue})
@@ -542,7 +542,7 @@ TEST_F(Profile, OtherOperationsAreWithinTheirBudget) {
   expect_within(arguments, {{"detail::reduce", 1, 1}});
 }
 
-// Every kernel of a training step has a budget. Main loops have bank conflicts in tiles of 256 x 56 in fp32,
+// Every kernel of a training step has a budget. Main loops have bank conflicts in tiles of 128 x 32 in fp32,
 // and in copies of single elements of 16 bits. The bias gradients of 20, 50 and 10 columns have conflicts,
 // too, which cost less than a launch. In 16 bits, LeNet's 20 and 50 channels need narrow accesses.
 TEST_F(Profile, StepsAreWithinTheirBudget) {
@@ -552,7 +552,7 @@ TEST_F(Profile, StepsAreWithinTheirBudget) {
                                    {"begin_step", 1, 1},
                                    {"columns::column_sums", 3.4, 1.3},
                                    {"conv2d_filter_gradient", 1.06, 2.1},
-                                   {"conv2d_kernel", 1.01, 1.9},
+                                   {"conv2d_kernel", 1.09, 1.9},
                                    {"detail::elementwise", 1, 1},
                                    {"few_channels_filter", 1.2, 3.9},
                                    {"few_channels_forward", 1, 3.4},
@@ -570,6 +570,8 @@ TEST_F(Profile, StepsAreWithinTheirBudget) {
   const std::vector<Budget> tensor = {{"conv2d_filter_gradient", 1, 2.1},
                                       {"conv2d_wgmma", 1, 1.3},
                                       {"copy_transposed", 1, 1},
+                                      {"gemm_clusters", 1, 1.1},
+                                      {"gemm_persistent", 1, 1.15},
                                       {"gemm_pipelined", 1, 2.3}};
   const std::vector<Budget> narrow = {{"avg_pool", 1, 1.6},
                                       {"columns::column_sums", 4.6, 1.4},
@@ -581,8 +583,6 @@ TEST_F(Profile, StepsAreWithinTheirBudget) {
                                       {"few_channels_forward", 1, 5.9},
                                       {"filter_gradient_wgmma", 1, 1.3},
                                       {"gemm_pipelined", 1.26, 3.1},
-                                      {"gemm_persistent", 1, 1.1},
-                                      {"gemm_clusters", 1, 1.1},
                                       {"optimizer::update", 1, 2}};
   ProfileArguments arguments;
   arguments.work = ProfiledWork::train;
