@@ -124,9 +124,9 @@ TEST_F(TensorBudget, Tf32x3) {
   expect_no_conflicts(kernel);
 }
 
-ProfileReport profile_of_conv(DType type, Math math, int64_t images, const char* gpu = "h100") {
+ProfileReport profile_of_conv(DType type, Math math, int64_t images, int64_t channels = 64) {
   ProfileArguments arguments;
-  arguments.gpu = gpu;
+  arguments.channels = arguments.filters = channels;
   arguments.work = ProfiledWork::conv;
   arguments.type = type;
   arguments.math = math;
@@ -171,13 +171,13 @@ TEST_F(TensorBudget, Float16Convolutions) {
             "forward data_gradient filter_gradient ");
 }
 
-// Without wgmma all parts are by mma.sync.
+// With few channels, which wgmma would pad, all parts are by mma.sync.
 TEST_F(TensorBudget, Tf32x3Convolutions) {
   int products = 0;
-  for (const ProfiledPart& part : profile_of_conv(DType::float32, Math::tf32x3, 1, "a100").parts)
+  for (const ProfiledPart& part : profile_of_conv(DType::float32, Math::tf32x3, 1, 8).parts)
     for (const ProfiledKernel& kernel : part.kernels) {
       EXPECT_LE(kernel.forecast.totals.shared_wavefronts,
-                1.001 * kernel.forecast.totals.least_shared_wavefronts)
+                1.002 * kernel.forecast.totals.least_shared_wavefronts)
           << kernel.name;
       products += kernel.name.find("(Arithmetic)2") != std::string::npos;
     }
