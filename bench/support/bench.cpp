@@ -37,7 +37,7 @@ class CacheFlush {
 
 // How many calls take as long as `seconds`, 1 to kLongestRow.
 int calls_within(double seconds, double of_a_call) {
-  return std::clamp(static_cast<int>(seconds / std::max(of_a_call, 1e-9)), 1, kLongestRow);
+  return static_cast<int>(std::clamp<double>(seconds / std::max(of_a_call, 1e-9), 1, kLongestRow));
 }
 
 double median(std::vector<double> values) {
@@ -50,6 +50,7 @@ double time_cold(benchmark::State& state, cudaStream_t stream, const EnqueueFunc
   CacheFlush flush;
   Event begin(Event::Kind::timing), end(Event::Kind::timing);
   // An iteration takes as long as the flush, so a short call stands for as many as would fit into it.
+  flush.enqueue(stream);  // the first one may take longer
   const double flush_seconds = seconds_of(stream, [&](cudaStream_t s) { flush.enqueue(s); });
   const double call_seconds = seconds_of(stream, [&](cudaStream_t s) { throw_if_error(enqueue(s)); });
   IterationTimes times(state, calls_within(flush_seconds, call_seconds));

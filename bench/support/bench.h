@@ -62,7 +62,7 @@ class IterationTimes {
  public:
   explicit IterationTimes(benchmark::State& state, int64_t calls = 1) : state_(state), calls_(calls) {}
   bool keep_running() { return state_.KeepRunningBatch(calls_); }
-  // Of one call: the measured seconds divided by `calls`.
+  // The seconds of one call: the mean of a row, or one call that stands for `calls`.
   void add(double seconds);
   // Once, after the loop: sets the column, and returns the median in seconds, or 0 without iterations.
   double finish();

@@ -65,7 +65,8 @@ constexpr double kLaunch = 1.4e-6;  // seconds, an estimate: graph_node_us of to
 
 // The time of the copies, in the unit of estimated_time(): multiply-adds of one multiprocessor over k.
 double copy_time(const GemmShape& shape, TransposedCopies copies, Arithmetic arithmetic) {
-  constexpr double kBytesPerSecond = 2.3e12;  // of a copy of 4096 x 4096 floats on an H200, bench/results/h200
+  constexpr double kBytesPerSecond =
+      2.3e12;  // of a copy of 4096 x 4096 floats on an H200, bench/results/h200
   const double rows =
       (copies.a ? static_cast<double>(shape.m) : 0) + (copies.b ? static_cast<double>(shape.n) : 0);
   const double seconds_per_k = rows * 2 * sizeof(float) / kBytesPerSecond +
@@ -132,7 +133,8 @@ TransposedCopies copies_for_wgmma(const GemmShape& shape, Order a, Order b, Arit
   const TransposedCopies copies = {a == Order::mn_major, b == Order::mn_major};
   // The time of an H100, on every device: the workspace is planned without a device.
   const double product = static_cast<double>(shape.m) * static_cast<double>(shape.n) / kMultiprocessorsOfH100;
-  const bool pays = copy_time(shape, copies, arithmetic) < product / kMmaSyncRelativeThroughput - product;
+  const bool pays =
+      copy_time(shape, copies, arithmetic) < product / mma_sync_relative_throughput(arithmetic) - product;
   return pays ? copies : TransposedCopies();
 }
 
@@ -185,9 +187,9 @@ GemmPlan choose_gemm_plan(const GemmProblem& product, const DeviceProperties& de
   const double of_copies = copies.any() ? copy_time(shape, copies, arithmetic) : 0;
 
   const int multiprocessors = std::max(1, device.multiprocessors);
-  double least =
-      estimated_time(shape, splits, plan.tile.m, plan.tile.n,
-                     kMmaSyncRelativeThroughput * tile_info(plan.tile).efficiency, multiprocessors);
+  double least = estimated_time(shape, splits, plan.tile.m, plan.tile.n,
+                                mma_sync_relative_throughput(arithmetic) * tile_info(plan.tile).efficiency,
+                                multiprocessors);
   const auto use = [&](double time, const TileId& tile, int stream_k_blocks) {
     if (!(of_copies + time < least)) return;
     least = of_copies + time;

@@ -43,11 +43,14 @@ Status with_orders(Order a, Order b, Run&& run) {
                       : run.template operator()<mn_major, mn_major>();
 }
 
-// The throughput of the kernels by mma.sync relative to those by wgmma, on an H200 (bench/results/h200): in tf32
-// 121 TFLOP/s without the unused part of the tiles, in a product of 2056 x 2056 x 6912, beside 403 in one of 4096
-// x 4096 x 4096. The instructions alone reach 0.63 (arXiv 2501.12084, "Dissecting the NVIDIA Hopper
-// Architecture", table of mma and wgmma).
-inline constexpr double kMmaSyncRelativeThroughput = 0.3;
+// The throughput of a multiprocessor by the kernels with mma.sync, relative to that by wgmma, on an H200
+// (bench/results/h200). Unused parts of tiles and of the last round count. In tf32: 121 TFLOP/s in a product
+// of 2056 x 2056 x 6912, beside 403 in one of 4096 x 4096 x 4096; the filter gradients of ResNet-18 are near
+// it. 16 bits are assumed to be alike. In tf32x3: 48 in a product of 1024 x 1024 x 1024, beside 96; both
+// divided by the efficiency of the tile.
+constexpr double mma_sync_relative_throughput(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::tf32x3 ? 0.5 : 0.3;
+}
 
 // Why wgmma and tensor maps cannot compute a product (tensor_ladder/gemm_tc_05_wgmma and later rungs):
 //   order     An operand in tf32 is not K-major: A is transposed, or B is not.

@@ -1,9 +1,9 @@
 // Results of tensor cores on their way to global memory.
 //
 // A thread has pairs of adjacent columns of many rows, as mma.sync and wgmma lay them out: lane 4 g + t has
-// columns 8 j + 2 t and 8 j + 2 t + 1 of the rows g and g + 8. Stores of its own would fill a part of each
-// sector, and there would be one for each pair in the code. So a warp writes 32 columns of 16 rows to shared
-// memory, and reads 4 columns a lane: 8 lanes then store 32 columns of a row.
+// columns 8 j + 2 t and 8 j + 2 t + 1 of the rows g and g + 8. Stores of its own would be narrow or
+// misaligned, and there would be one for each pair in the code. So a warp writes 32 columns of 16 rows to
+// shared memory, and reads 4 columns a lane: 8 lanes then store 32 columns of a row.
 #pragma once
 
 #include <rondo/kernels/core/vec.cuh>

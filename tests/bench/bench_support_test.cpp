@@ -210,7 +210,8 @@ TEST(IterationTimes, TheColumnIsTheMedian) {
   }
 }
 
-// Rows of 100 calls of 10 us for 20 ms, and fewer in the trials with which Google Benchmark finds their number.
+// Rows of 100 calls of 10 us for 20 ms, and fewer in the trials with which Google Benchmark finds their
+// number.
 TEST(IterationTimes, RowsLastForTheTimeThatWasAskedFor) {
   int rows = 0;
   benchmark::ClearRegisteredBenchmarks();

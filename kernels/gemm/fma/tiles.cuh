@@ -24,9 +24,9 @@ inline constexpr int kTallRows = kTileRegisters.count * 3 / 8 / 4 * 4;
 template <int M, int N>
 using TallVectorTile = VectorTile<M, N, kTallRows>;
 
-// The efficiencies are those of an H200 (bench/results/h200): the multiply-adds of a multiprocessor, unused ones
-// included, relative to those of 128 x 128 in a product of 4096 x 4096 x 4096. That of 64 x 64 is of one of 1024
-// x 1024 x 1024. 128 x 32 is an estimate: it has the threads of 64 x 64, and reads a quarter more.
+// The efficiencies are those of an H200 (bench/results/h200): the multiply-adds of a multiprocessor, unused
+// ones included, relative to those of 128 x 128 in a product of 4096 x 4096 x 4096. That of 64 x 64 is of one
+// of 1024 x 1024 x 1024. 128 x 32 is an estimate: it has the threads of 64 x 64, and reads a quarter more.
 inline constexpr auto kFmaTiles =
     std::tuple{TileRow<Tile128x128>{1.00}, TileRow<Tile64x64>{0.69}, TileRow<Tile128x32>{0.62}};
 inline constexpr auto kVectorFmaTiles =

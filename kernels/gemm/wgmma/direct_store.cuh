@@ -16,7 +16,7 @@
 namespace rondo {
 
 // One of the lanes `distance` apart gives `second` for the other's `first`.
-__device__ __forceinline__ void exchange(unsigned& first, unsigned& second, unsigned distance) {
+__device__ __forceinline__ void exchange_words(unsigned& first, unsigned& second, unsigned distance) {
   const bool gives_first = (threadIdx.x & distance) != 0;
   const unsigned got = __shfl_xor_sync(0xFFFFFFFFu, gives_first ? first : second, static_cast<int>(distance));
   (gives_first ? first : second) = got;
@@ -25,15 +25,15 @@ __device__ __forceinline__ void exchange(unsigned& first, unsigned& second, unsi
 // Transposes the words of the four lanes of a quad: word i of lane t becomes word t of lane i. The whole warp
 // calls it.
 __device__ __forceinline__ void transpose_quad(unsigned (&words)[4]) {
-  exchange(words[0], words[1], 1);
-  exchange(words[2], words[3], 1);
-  exchange(words[0], words[2], 2);
-  exchange(words[1], words[3], 2);
+  exchange_words(words[0], words[1], 1);
+  exchange_words(words[2], words[3], 1);
+  exchange_words(words[0], words[2], 2);
+  exchange_words(words[1], words[3], 2);
 }
 
 // Two adjacent values of 16 bits as they are stored.
 template <class C>
-__device__ __forceinline__ unsigned pair_of(float low, float high) {
+__device__ __forceinline__ unsigned packed_pair(float low, float high) {
   unsigned word = 0;
   if constexpr (std::is_same_v<C, __half>) {
     const __half2 pair = __floats2half2_rn(low, high);
@@ -58,7 +58,7 @@ __device__ __forceinline__ bool can_store_directly(const Epilogue& epilogue, con
          stride % kColumns == 0 && columns % kColumns == 0;
 }
 
-// What the epilogue makes of the sums of a consumer warpgroup, with the bits of Epilogue::store_row(). The tile
+// What the epilogue makes of the sums of a consumer warpgroup, as Epilogue::value() computes it. The tile
 // begins at column `first_column` of `columns`.
 template <class Tile>
 __device__ __forceinline__ void apply_epilogue(WgmmaAccumulators<Tile>& acc, const Epilogue& epilogue,
@@ -111,7 +111,7 @@ __device__ __forceinline__ void store_directly(const WgmmaAccumulators<Tile>& ac
         unsigned words[4] = {};
         RONDO_UNROLL
         for (int q = 0; q < 4; ++q)
-          if (j + q < kFragments) words[q] = pair_of<C>(sums[4 * q], sums[4 * q + 1]);
+          if (j + q < kFragments) words[q] = packed_pair<C>(sums[4 * q], sums[4 * q + 1]);
         transpose_quad(words);
         Pack<C, 8> pack;
         memcpy(&pack, words, sizeof pack);

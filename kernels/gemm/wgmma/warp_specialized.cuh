@@ -241,8 +241,8 @@ __device__ __forceinline__ void store_tile_and_moments(WarpSpecializedShared<Til
   }
 }
 
-// Stores the results of a consumer warpgroup: its partial sums, if k is split. kStaged: all results are staged,
-// because too few registers are left for store_directly().
+// Stores the results of a consumer warpgroup: its partial sums, if k is split. kStaged: k is not split, and
+// the results are staged, because too few registers are left for store_directly().
 template <class Tile, bool kStaged = false, class T>
 __device__ __forceinline__ void store_results(const WarpSpecializedParameters<T>& p,
                                               WarpSpecializedShared<Tile>& shared,
@@ -260,8 +260,10 @@ __device__ __forceinline__ void store_results(const WarpSpecializedParameters<T>
     };
   };
   const int64_t column = work.first_column<Tile>();
-  if (!kStaged && (floats ? can_store_directly(epilogue, floats, stride, columns)
-                          : can_store_directly(epilogue, static_cast<T*>(g.c), stride, columns))) {
+  const bool is_aligned = partials.data ? true
+                          : floats      ? can_store_directly(epilogue, floats, stride, columns)
+                                        : can_store_directly(epilogue, static_cast<T*>(g.c), stride, columns);
+  if (!kStaged && is_aligned) {
     apply_epilogue(acc, epilogue, column, columns);
     if (floats)
       store_directly<float>(acc, group, column, columns, row_of(floats));

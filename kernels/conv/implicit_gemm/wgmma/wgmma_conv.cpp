@@ -177,7 +177,8 @@ std::optional<TileId> choose_wgmma_conv_tile(ConvOperation operation, const Conv
       steps_of(operation, g, splits, kLineBytes / static_cast<int>(size_of(factor_type(arithmetic))));
   double least =
       steps.mma * estimated_time({product.m, product.n, 1}, splits, other.m, other.n,
-                                 kMmaSyncRelativeThroughput * tile_info(other).efficiency, multiprocessors);
+                                 mma_sync_relative_throughput(arithmetic) * tile_info(other).efficiency,
+                                 multiprocessors);
   std::optional<TileId> best;
   const int64_t rows = operation == ConvOperation::filter_gradient
                            ? int64_t{g.r} * g.s * ceil_div(g.c, 64) * 64

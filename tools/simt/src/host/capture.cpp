@@ -154,8 +154,8 @@ using namespace simt;
 
 namespace {
 
-// Whether every captured node leads to `tail`, unless the program itself has taken it out. Other work was never
-// joined into the stream that began the capture.
+// Whether every captured node leads to `tail`, unless the program itself has taken it out. Other work was
+// never joined into the stream that began the capture.
 bool joined(const Graph& graph, const std::vector<Node*>& tail) {
   std::unordered_set<const Node*> reached;
   std::vector<const Node*> open(tail.begin(), tail.end());

@@ -1,5 +1,5 @@
-// Operations: what a kernel launch, a copy, a fill or a host function does, in a stream or in a node of a graph.
-// These functions check the parameters, throw Failure, and take the mutex of the runtime.
+// Operations: what a kernel launch, a copy, a fill or a host function does, in a stream or in a node of a
+// graph. These functions check the parameters, throw Failure, and take the mutex of the runtime.
 #pragma once
 
 #include <simt/launch.h>

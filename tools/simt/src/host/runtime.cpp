@@ -319,8 +319,9 @@ void Runtime::order_marker(Stream& stream, const Clock* event) {
   if (event) stream.after.join(*event);
 }
 
-// A host function behind work of the device is seen to take the room of 17 kernels: driver 580 blocks the host
-// after 56 pairs of a kernel and a host function, and after 1021 kernels (bench/results/h200).
+// A host function behind other work is seen to take the room of 17 kernels: driver 580 blocks the host after
+// 56 pairs of a kernel and a host function, and after 1021 kernels (bench/results/h200). It does not block
+// after events or host functions alone; here each takes an entry, so that a program does not depend on it.
 int Runtime::entries_of(const Task& task, const Stream& stream) {
   const bool host_function = task.operation && task.operation->host_function;
   if (!host_function || stream.tail.empty()) return 1;
