@@ -260,10 +260,9 @@ __device__ __forceinline__ void store_results(const WarpSpecializedParameters<T>
     };
   };
   const int64_t column = work.first_column<Tile>();
-  const bool is_aligned = partials.data ? true
-                          : floats      ? can_store_directly(epilogue, floats, stride, columns)
-                                        : can_store_directly(epilogue, static_cast<T*>(g.c), stride, columns);
-  if (!kStaged && is_aligned) {
+  // Partial sums have aligned rows and no epilogue: they always go directly.
+  if (!kStaged && (floats ? can_store_directly(epilogue, floats, stride, columns)
+                          : can_store_directly(epilogue, static_cast<T*>(g.c), stride, columns))) {
     apply_epilogue(acc, epilogue, column, columns);
     if (floats)
       store_directly<float>(acc, group, column, columns, row_of(floats));
