@@ -154,22 +154,10 @@ Status check_capture(const char* operation, RankStreams streams, StreamCapture& 
                       "the stream that began the capture");
 }
 
-}  // namespace
-
-Status check_state(const char* operation, const Communicator& communicator) {
-  const Status state = communicator.state();
-  if (state.ok()) return {};
-  return Status(state.code(), concat(operation, ": the communicator was aborted: ", state.message()));
-}
-
-Status check_streams(const char* operation, const Communicator& communicator, RankStreams streams) {
-  RONDO_RETURN_IF_ERROR(check_one_a_rank(operation, "stream", streams.size(), communicator));
+Status check_devices(const char* operation, const Communicator& communicator, RankStreams streams) {
   for (int rank = 0; rank < communicator.size(); ++rank) {
     const cudaStream_t stream = streams[rank];
     if (stream == nullptr) continue;  // the null stream belongs to every device
-    StreamCapture capture;
-    RONDO_RETURN_IF_ERROR(capture_of(stream, capture));
-    if (capture.captured) continue;  // CUDA does not tell its device
     int device = 0;
     const cudaError_t error = cudaStreamGetDevice(stream, &device);
     if (error == cudaErrorCallRequiresNewerDriver) {  // older than CUDA 12.8: the device is not known
@@ -181,8 +169,23 @@ Status check_streams(const char* operation, const Communicator& communicator, Ra
       return bad_argument(operation, ": the stream of rank ", rank, " is of device ", device,
                           ", must be of device ", communicator.device(rank), ", on which the rank works");
   }
+  return {};
+}
+
+}  // namespace
+
+Status check_state(const char* operation, const Communicator& communicator) {
+  const Status state = communicator.state();
+  if (state.ok()) return {};
+  return Status(state.code(), concat(operation, ": the communicator was aborted: ", state.message()));
+}
+
+Status check_streams(const char* operation, const Communicator& communicator, RankStreams streams) {
+  RONDO_RETURN_IF_ERROR(check_one_a_rank(operation, "stream", streams.size(), communicator));
   StreamCapture capture;
   RONDO_RETURN_IF_ERROR(check_capture(operation, streams, capture));
+  // CUDA does not tell the device of a captured stream.
+  if (!capture.captured) RONDO_RETURN_IF_ERROR(check_devices(operation, communicator, streams));
   // enqueue() makes this check, too, but only after the processes have agreed on the call.
   return communicator.options().processes ? check_own_streams(operation, communicator, capture) : Status();
 }

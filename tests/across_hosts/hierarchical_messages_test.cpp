@@ -2,6 +2,7 @@
 // do not divide a slot. One process is real.
 #include <rondo/collectives/across_hosts/process_group.h>
 #include <rondo/tests/collectives/communicator_fixture.h>
+#include <rondo/tests/support/test_process.h>
 
 #include <cstring>
 
@@ -14,16 +15,10 @@ int value_of(int process) { return process + 1; }
 // The other processes have values of their own, and everything else in common with this one. `Partial`: the
 // type of partial sums; T: that of the data.
 template <class T, class Partial>
-class UniformProcesses : public ProcessGroup {
+class UniformProcesses : public TestProcess {
  public:
   UniformProcesses(int size, int index, int ranks, T result)
-      : size_(size), index_(index), ranks_(ranks), result_(result) {}
-  int size() const override { return size_; }
-  int index() const override { return index_; }
-  std::string name(int process) const override { return concat("process ", process); }
-  std::string host(int) const override { return "here"; }
-  Status state() const override { return {}; }
-  [[noreturn]] void abort(int) override { std::abort(); }
+      : TestProcess(size, index), ranks_(ranks), result_(result) {}
 
   Status exchange(std::span<const Message> sends, std::span<const Message> receives, int tag,
                   const std::string& what) override {
@@ -69,7 +64,7 @@ class UniformProcesses : public ProcessGroup {
     }
   }
 
-  int size_, index_, ranks_;
+  int ranks_;
   T result_;
 };
 

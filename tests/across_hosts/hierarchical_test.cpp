@@ -10,6 +10,7 @@
 #ifdef __SIMT__
 #include <rondo/tests/support/peer_links.h>
 #include <rondo/tests/support/skip_without_devices.h>
+#include <rondo/tests/support/test_process.h>
 #include <simt/settings.h>
 #endif
 
@@ -243,21 +244,12 @@ TEST(Hierarchical, RefusesGroupsThatDoNotFit) {
 }
 
 // Processes that do not exist. Messages fail.
-class ImaginaryProcesses : public ProcessGroup {
+class ImaginaryProcesses : public TestProcess {
  public:
-  explicit ImaginaryProcesses(int size) : size_(size) {}
-  int size() const override { return size_; }
-  int index() const override { return 0; }
-  std::string name(int process) const override { return concat("process ", process); }
-  std::string host(int) const override { return "nowhere"; }
-  Status state() const override { return {}; }
-  [[noreturn]] void abort(int) override { std::abort(); }
+  explicit ImaginaryProcesses(int size) : TestProcess(size, 0) {}
   Status exchange(std::span<const Message>, std::span<const Message>, int, const std::string&) override {
     return Status(StatusCode::timed_out, "nobody answers");
   }
-
- private:
-  int size_;
 };
 
 std::string making_across(int processes, int64_t slot_bytes) {

@@ -1,4 +1,5 @@
-// Graphs that change: clones, child graphs, executable graphs with other parameters, and captures into graphs.
+// Graphs that change: clones, child graphs, executable graphs with other parameters, and captures into
+// graphs.
 #include "graph_nodes.h"
 
 namespace simt_test {
@@ -268,7 +269,8 @@ TEST_F(GraphUpdates, CapturedNodesCanBeAskedAndChanged) {
   CUDA_OK(cudaGraphDestroy(captured));
 }
 
-// New parameters leave the attributes of a launch as they were: a cluster of two blocks does not divide three.
+// New parameters leave the attributes of a launch as they were: a cluster of two blocks does not divide
+// three.
 TEST_F(GraphUpdates, ACapturedClusterKeepsItsSize) {
   cudaGraph_t captured = nullptr;
   auto config = shape(2, 1, stream_);

@@ -1,8 +1,7 @@
 // ProcessPair: two processes of a training as two threads of one process.
 #pragma once
 
-#include <rondo/collectives/across_hosts/process_group.h>
-#include <rondo/kernels/core/text.h>
+#include <rondo/tests/support/test_process.h>
 
 #include <array>
 #include <chrono>
@@ -32,23 +31,16 @@ class ProcessPair {
   }
 
  private:
-  class Member : public ProcessGroup {
+  class Member : public TestProcess {
    public:
-    Member(ProcessPair& pair, int index) : pair_(pair), index_(index) {}
-    int size() const override { return 2; }
-    int index() const override { return index_; }
-    std::string name(int process) const override { return concat("process ", process); }
-    std::string host(int) const override { return "here"; }
-    Status state() const override { return {}; }
-    [[noreturn]] void abort(int) override { std::abort(); }
+    Member(ProcessPair& pair, int index) : TestProcess(2, index), pair_(pair) {}
     Status exchange(std::span<const Message> sends, std::span<const Message> receives, int tag,
                     const std::string& what) override {
-      return pair_.exchange(index_, sends, receives, tag, what);
+      return pair_.exchange(index(), sends, receives, tag, what);
     }
 
    private:
     ProcessPair& pair_;
-    int index_;
   };
 
   using Bytes = std::vector<std::byte>;

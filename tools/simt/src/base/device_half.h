@@ -33,9 +33,9 @@ struct KernelFacts {
 };
 // Throws Failure if there is no code of the kernel for this device.
 KernelFacts facts_of(const void* kernel, int device);
-// Where the arguments of a kernel are in a buffer with all of them (cudaKernelNodeParams::extra), in the order
-// of the parameters; nothing if the parameters are not known. Throws Failure as facts_of() does, for the
-// current device.
+// Where the arguments of a kernel are in a buffer with all of them (cudaKernelNodeParams::extra), in the
+// order of the parameters; nothing if the parameters are not known. Throws Failure as facts_of() does, for
+// the current device.
 struct ArgumentPlace {
   size_t offset, bytes;
 };

@@ -92,16 +92,6 @@ Place examine(const Memory& memory, const void* pointer, size_t bytes, Side side
   return {range->device, false, *range};
 }
 
-Transfer flat(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  return {.name = "a copy",
-          .to = to,
-          .from = from,
-          .to_pitch = bytes,
-          .from_pitch = bytes,
-          .width = bytes,
-          .kind = kind};
-}
-
 Transfer rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
               cudaMemcpyKind kind) {
   require(width <= to_pitch && width <= from_pitch, cudaErrorInvalidPitchValue);
@@ -265,14 +255,14 @@ std::shared_ptr<Operation> simt::fill_operation(Runtime& runtime, Transfer fill)
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   return api([&](Runtime& runtime) {
     runtime.current_device();
-    return copy_on_stream(runtime, flat(to, from, bytes, kind), cudaStreamLegacy, Wait::synchronous);
+    return copy_on_stream(runtime, flat_copy(to, from, bytes, kind), cudaStreamLegacy, Wait::synchronous);
   });
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
   return api([&](Runtime& runtime) {
-    return copy_on_stream(runtime, flat(to, from, bytes, kind), stream, Wait::as_cuda);
+    return copy_on_stream(runtime, flat_copy(to, from, bytes, kind), stream, Wait::as_cuda);
   });
 }
 
@@ -313,7 +303,7 @@ cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_d
       const cudaError_t failure = wait_for(tasks, device, waited);
       require(failure == cudaSuccess, failure);
     }
-    return copy_on_stream(runtime, flat(to, from, bytes, cudaMemcpyDeviceToDevice), cudaStreamLegacy,
+    return copy_on_stream(runtime, flat_copy(to, from, bytes, cudaMemcpyDeviceToDevice), cudaStreamLegacy,
                           Wait::always);
   });
 }
@@ -331,7 +321,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int f
         return cudaErrorStreamCaptureUnsupported;
       }
     }
-    return copy_on_stream(runtime, flat(to, from, bytes, cudaMemcpyDeviceToDevice), handle, Wait::never);
+    return copy_on_stream(runtime, flat_copy(to, from, bytes, cudaMemcpyDeviceToDevice), handle, Wait::never);
   });
 }
 

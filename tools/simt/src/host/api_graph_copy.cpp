@@ -6,21 +6,23 @@ using namespace simt;
 
 namespace {
 
-std::shared_ptr<Node> copy_node(Runtime& runtime, const Transfer& copy) {
-  require(copy.to && copy.from && copy.width > 0 && copy.rows() > 0, cudaErrorInvalidValue);
-  require(copy.kind >= cudaMemcpyHostToHost && copy.kind <= cudaMemcpyDefault, cudaErrorInvalidValue);
-  const auto operation = copy_operation(runtime, copy);
+// On the current device.
+std::shared_ptr<Node> node_of(const std::shared_ptr<Operation>& operation) {
   operation->device = host_thread().device;
   auto node = std::make_shared<Node>();
   node->operation = operation;
   return node;
 }
 
+std::shared_ptr<Node> copy_node(Runtime& runtime, const Transfer& copy) {
+  require(copy.to && copy.from && copy.width > 0 && copy.rows() > 0, cudaErrorInvalidValue);
+  require(copy.kind >= cudaMemcpyHostToHost && copy.kind <= cudaMemcpyDefault, cudaErrorInvalidValue);
+  return node_of(copy_operation(runtime, copy));
+}
+
 std::shared_ptr<Node> copy_node(Runtime& runtime, void* to, const void* from, size_t bytes,
                                 cudaMemcpyKind kind) {
-  Transfer copy = {.name = "a copy", .to = to, .from = from, .width = bytes, .kind = kind};
-  copy.to_pitch = copy.from_pitch = bytes;
-  return copy_node(runtime, copy);
+  return copy_node(runtime, flat_copy(to, from, bytes, kind));
 }
 
 // The first byte of one side of a copy.
@@ -61,11 +63,7 @@ std::shared_ptr<Node> fill_node(Runtime& runtime, const cudaMemsetParams* params
   fill.to_pitch = fill.height == 1 ? fill.width : params->pitch;
   fill.value = params->value;
   fill.element_bytes = element;
-  const auto operation = fill_operation(runtime, fill);
-  operation->device = host_thread().device;
-  auto node = std::make_shared<Node>();
-  node->operation = operation;
-  return node;
+  return node_of(fill_operation(runtime, fill));
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ void require_plain(const cudaGraphEdgeData* edges, size_t count) {
     require(edges[i].from_port == 0 && edges[i].to_port == 0 && edges[i].type == 0, cudaErrorInvalidValue);
 }
 
-// CUDA's rule for these queries: without `list` only the count; else as many as there is room for, and null in
-// the rest.
+// CUDA's rule for these queries: without `list` only the count; else as many as there is room for, and null
+// in the rest.
 void answer_list(NodeHandles& handles, const std::vector<Node*>& found, cudaGraphNode_t* list,
                  size_t* count) {
   if (list) {
@@ -31,6 +31,26 @@ void answer_list(NodeHandles& handles, const std::vector<Node*>& found, cudaGrap
   require(count && (!edges || list), cudaErrorInvalidValue);
   if (edges) std::fill_n(edges, std::min(*count, found.size()), cudaGraphEdgeData{});
   answer_list(handles, found, list, count);
+}
+
+template <class IsWanted>
+std::vector<Node*> nodes_that(const Graph& graph, const IsWanted& is_wanted) {
+  std::vector<Node*> found;
+  for (const auto& node : graph.nodes)
+    if (is_wanted(*node)) found.push_back(node.get());
+  return found;
+}
+
+// The nodes of a graph for which is_wanted(node) is true.
+template <class IsWanted>
+cudaError_t answer_nodes(cudaGraph_t handle, cudaGraphNode_t* nodes, size_t* count,
+                         const IsWanted& is_wanted) {
+  return api([&](Runtime& runtime) {
+    require(count, cudaErrorInvalidValue);
+    std::lock_guard lock(runtime.mutex);
+    answer_list(runtime.nodes, nodes_that(*runtime.graphs.get(handle), is_wanted), nodes, count);
+    return cudaSuccess;
+  });
 }
 
 using Edge = std::pair<Node*, Node*>;
@@ -97,26 +117,11 @@ cudaError_t cudaGraphRemoveDependencies(cudaGraph_t handle, const cudaGraphNode_
 }
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t* nodes, size_t* count) {
-  return api([&](Runtime& runtime) {
-    require(count, cudaErrorInvalidValue);
-    std::lock_guard lock(runtime.mutex);
-    std::vector<Node*> found;
-    for (const auto& node : runtime.graphs.get(handle)->nodes) found.push_back(node.get());
-    answer_list(runtime.nodes, found, nodes, count);
-    return cudaSuccess;
-  });
+  return answer_nodes(handle, nodes, count, [](const Node&) { return true; });
 }
 
 cudaError_t cudaGraphGetRootNodes(cudaGraph_t handle, cudaGraphNode_t* nodes, size_t* count) {
-  return api([&](Runtime& runtime) {
-    require(count, cudaErrorInvalidValue);
-    std::lock_guard lock(runtime.mutex);
-    std::vector<Node*> found;
-    for (const auto& node : runtime.graphs.get(handle)->nodes)
-      if (node->predecessors.empty()) found.push_back(node.get());
-    answer_list(runtime.nodes, found, nodes, count);
-    return cudaSuccess;
-  });
+  return answer_nodes(handle, nodes, count, [](const Node& node) { return node.predecessors.empty(); });
 }
 
 cudaError_t cudaGraphGetEdges(cudaGraph_t handle, cudaGraphNode_t* from, cudaGraphNode_t* to,
@@ -151,10 +156,8 @@ cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t handle, cudaGraphNode
   return api([&](Runtime& runtime) {
     std::lock_guard lock(runtime.mutex);
     const auto node = runtime.nodes.get(handle);
-    std::vector<Node*> found;
-    for (const auto& other : node->graph->nodes)
-      if (other->follows(*node)) found.push_back(other.get());
-    answer_list(runtime.nodes, found, nodes, edges, count);
+    const auto follows = [&](const Node& other) { return other.follows(*node); };
+    answer_list(runtime.nodes, nodes_that(*node->graph, follows), nodes, edges, count);
     return cudaSuccess;
   });
 }

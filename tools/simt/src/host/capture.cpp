@@ -84,11 +84,7 @@ void Runtime::forbid_loading_while_capturing(const Stream* stream) {
 }
 
 void Runtime::forbid_use_while_capturing(const Stream& stream) {
-  if (stream.capture) {
-    stream.capture->invalidated = true;
-    throw Failure{cudaErrorStreamCaptureUnsupported};
-  }
-  forbid_implicit_dependency(stream);
+  forbid_query_while_capturing(stream);
   forbid_during_capture();
 }
 

@@ -53,8 +53,8 @@ struct Graph {
   std::vector<std::shared_ptr<Node>> nodes;  // in the order of their creation
 
   Node& add(std::shared_ptr<Node> node);
-  // In an order in which predecessors come first: that of their creation, where that is one. Empty if there is
-  // none, because the graph has a cycle.
+  // In an order in which predecessors come first: that of their creation, where that is one. Empty if there
+  // is none, because the graph has a cycle.
   std::vector<Node*> in_order() const;
   std::vector<Node*> leaves() const;
 };

@@ -1,5 +1,5 @@
-// What the calls about one kind of graph nodes share. `make(runtime)` checks the parameters and returns a node
-// that is in no graph; it takes the mutex.
+// What the calls about one kind of graph nodes share. `make(runtime)` checks the parameters and returns a
+// node that is in no graph; it takes the mutex.
 #pragma once
 
 #include "runtime.h"

@@ -12,6 +12,17 @@ namespace simt {
 
 struct Runtime;
 
+// A copy of one row.
+inline Transfer flat_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return {.name = "a copy",
+          .to = to,
+          .from = from,
+          .to_pitch = bytes,
+          .from_pitch = bytes,
+          .width = bytes,
+          .kind = kind};
+}
+
 // On the current device.
 std::shared_ptr<Operation> kernel_operation(Runtime& runtime, const cudaLaunchConfig_t& config,
                                             Launch launch);
