@@ -10,6 +10,7 @@
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/random.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
+#include <rondo/kernels/softmax/softmax.h>
 
 #include <algorithm>
 #include <array>
@@ -204,6 +205,50 @@ void cross_entropy_of(benchmark::State& state, int64_t rows, int64_t classes) {
 BENCHMARK_CAPTURE(cross_entropy_of, lenet, 256, 10)->UseManualTime();
 BENCHMARK_CAPTURE(cross_entropy_of, large / 10_classes, 1 << 20, 10)->UseManualTime();
 BENCHMARK_CAPTURE(cross_entropy_of, large / 1000_classes, 1 << 15, 1000)->UseManualTime();
+
+void softmax_of(benchmark::State& state, bool log, int64_t rows, int64_t cols) {
+  Buffer<float> x = normal_buffer(rows * cols, 1), y(rows * cols);
+  Buffer<unsigned char> workspace(softmax_workspace_bytes(rows, cols));
+  const std::vector<float> host = x.download();
+  double sum = 0;
+  for (size_t j = 0; j < static_cast<size_t>(cols); ++j) sum += std::exp(host[j]);
+  std::vector<double> expected;
+  for (size_t j = 0; j < std::min(kChecked, static_cast<size_t>(cols)); ++j)
+    expected.push_back(log ? host[j] - std::log(sum) : std::exp(host[j]) / sum);
+  time_checked(
+      state, 2 * kFloat * static_cast<double>(rows * cols),
+      [&](cudaStream_t stream) {
+        const MatrixView<float> to = matrix(y.data(), rows, cols), from = matrix(x.data(), rows, cols);
+        const Workspace scratch = {workspace.data(), workspace.bytes()};
+        return log ? log_softmax(to, from, scratch, stream) : softmax(to, from, scratch, stream);
+      },
+      y, expected);
+}
+BENCHMARK_CAPTURE(softmax_of, plain / 10_columns, false, 1 << 20, 10)->UseManualTime();
+BENCHMARK_CAPTURE(softmax_of, plain / 1000_columns, false, 1 << 15, 1000)->UseManualTime();
+BENCHMARK_CAPTURE(softmax_of, plain / 4096_columns, false, 1 << 13, 4096)->UseManualTime();
+BENCHMARK_CAPTURE(softmax_of, logarithm / 32000_columns, true, 1 << 10, 32000)->UseManualTime();
+BENCHMARK_CAPTURE(softmax_of, logarithm / 128256_columns, true, 256, 128256)->UseManualTime();
+
+void softmax_backward_of(benchmark::State& state, int64_t rows, int64_t cols) {
+  Buffer<float> dy = normal_buffer(rows * cols, 1), y = normal_buffer(rows * cols, 2), dx(rows * cols);
+  Buffer<unsigned char> workspace(softmax_workspace_bytes(rows, cols));
+  const std::vector<float> dy_host = dy.download(), y_host = y.download();
+  double sum = 0;
+  for (size_t j = 0; j < static_cast<size_t>(cols); ++j) sum += double{dy_host[j]} * y_host[j];
+  std::vector<double> expected;
+  for (size_t j = 0; j < kChecked; ++j) expected.push_back(y_host[j] * (dy_host[j] - sum));
+  time_checked(
+      state, 3 * kFloat * static_cast<double>(rows * cols),
+      [&](cudaStream_t stream) {
+        return softmax_backward(matrix(dx.data(), rows, cols), matrix<const float>(dy.data(), rows, cols),
+                                matrix<const float>(y.data(), rows, cols),
+                                {workspace.data(), workspace.bytes()}, stream);
+      },
+      dx, expected);
+}
+BENCHMARK_CAPTURE(softmax_backward_of, 1000_columns, 1 << 15, 1000)->UseManualTime();
+BENCHMARK_CAPTURE(softmax_backward_of, 32000_columns, 1 << 10, 32000)->UseManualTime();
 
 void gather_batch_of(benchmark::State& state, int64_t batch) {
   constexpr int64_t kSamples = 60'000, kSide = 28;

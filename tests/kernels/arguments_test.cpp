@@ -26,6 +26,7 @@
 #include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/kernels/reduce/count_differences.h>
 #include <rondo/kernels/reduce/first_nonfinite.h>
+#include <rondo/kernels/softmax/softmax.h>
 #include <rondo/tests/kernels/declared_operations.h>
 #include <rondo/tests/kernels/spoilt_arguments.h>
 #include <rondo/tests/support/status_checks.h>
@@ -442,6 +443,36 @@ std::vector<Operation> losses() {
            }}};
 }
 
+// The gradients are called with the output of the forward pass.
+template <class T>
+std::vector<Operation> softmaxes() {
+  using Forward = Status (*)(MatrixView<T>, MatrixView<const T>, Workspace, cudaStream_t);
+  using Backward =
+      Status (*)(MatrixView<T>, MatrixView<const T>, MatrixView<const T>, Workspace, cudaStream_t);
+  std::vector<Operation> all;
+  for (const auto& [name, function] :
+       {std::pair<const char*, Forward>{"softmax", softmax<T>}, {"log_softmax", log_softmax<T>}})
+    all.push_back({typed<T>(name), [function = function](Arguments& a, cudaStream_t stream) {
+                     const int64_t rows = a.size("rows", 2), cols = a.size("cols", 9000);
+                     const auto y = a.output(
+                         "y", MatrixView<T>{nullptr, rows, cols, a.size("y.stride", 9002, 9000)}, {"x"});
+                     const auto x = a.input(
+                         "x", MatrixView<const T>{nullptr, rows, cols, a.size("x.stride", 9002, 9000)});
+                     return function(y, x, a.workspace(softmax_workspace_bytes(rows, cols)), stream);
+                   }});
+  for (const auto& [name, function] :
+       {std::pair<const char*, Backward>{"softmax_backward", softmax_backward<T>},
+        {"log_softmax_backward", log_softmax_backward<T>}})
+    all.push_back({typed<T>(name), [function = function](Arguments& a, cudaStream_t stream) {
+                     const int64_t rows = a.size("rows", 2), cols = a.size("cols", 9000);
+                     const auto dx = a.output("dx", MatrixView<T>{nullptr, rows, cols}, {"dy", "y"});
+                     const auto dy = a.input("dy", MatrixView<const T>{nullptr, rows, cols});
+                     const auto y = a.input("y", MatrixView<const T>{nullptr, rows, cols});
+                     return function(dx, dy, y, a.workspace(softmax_workspace_bytes(rows, cols)), stream);
+                   }});
+  return all;
+}
+
 std::vector<Operation> optimizers() {
   const auto sgd = [](Arguments& a, bool with_velocity, cudaStream_t stream) {
     const int64_t size = a.size("size", 9);
@@ -574,8 +605,8 @@ std::vector<Operation> comparisons() {
 // The operations on elements of type T.
 template <class T>
 void add_operations_of(std::vector<Operation>& all) {
-  for (const std::vector<Operation>& some :
-       {pools<T>(), norms<T>(), elementwise_operations<T>(), losses<T>(), gathers<T>(), reductions<T>()})
+  for (const std::vector<Operation>& some : {pools<T>(), norms<T>(), elementwise_operations<T>(), losses<T>(),
+                                             softmaxes<T>(), gathers<T>(), reductions<T>()})
     all.insert(all.end(), some.begin(), some.end());
 }
 
@@ -670,6 +701,7 @@ TEST(WorkspaceBytes, OfHugeShapesAreHuge) {
   EXPECT_EQ(bias_gradient_workspace_bytes(INT64_MAX, kHuge), INT64_MAX);
   EXPECT_GE(squared_error_workspace_bytes(kHuge, 4), INT64_MAX / 2048 * 8);
   EXPECT_EQ(softmax_cross_entropy_workspace_bytes(kHuge, 100), INT64_MAX);
+  EXPECT_EQ(softmax_workspace_bytes(kHuge, 10000), INT64_MAX);
   EXPECT_EQ(conv2d_workspace_bytes({nullptr, kHuge, 8, 8, 32}, {nullptr, 32, 3, 3, 32}, {}).forward, 0);
   EXPECT_EQ(conv2d_workspace_bytes({nullptr, 1, 8, 8, 32}, {nullptr, 32, 3, 3, 32}, {.stride_h = 0}).forward,
             0);

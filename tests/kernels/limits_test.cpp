@@ -11,6 +11,7 @@
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/dropout.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
+#include <rondo/kernels/softmax/softmax.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/status_checks.h>
 
@@ -55,6 +56,15 @@ TEST_F(Limits, ClassesOfCrossEntropy) {
            return softmax_cross_entropy({}, stats.data(), matrix<const float>(floats(), 1, classes),
                                         labels.view(), 1, kNoWorkspace, stream_);
          });
+}
+
+TEST_F(Limits, ColumnsOfSoftmax) {
+  expect((k2To31 - 1) / 2, "cols is 1073741824, must be at most 1073741823", kOtherReason, [&](int64_t cols) {
+    const MatrixView<float> none = {nullptr, 0, cols, cols};
+    const Status status = softmax(none, none, kNoWorkspace, stream_);
+    EXPECT_EQ(softmax_backward(none, none, none, kNoWorkspace, stream_).code(), status.code());
+    return status;
+  });
 }
 
 TEST_F(Limits, ColumnsOfBiasGradient) {
@@ -267,6 +277,8 @@ TEST(WorkspaceBytes, AreEnoughForAnySize) {
        [](double rows, double cols) {
          return (cols > 64 ? rows : rows > 128 ? rows / 128 : 0) * (rows > 1 ? sizeof(LossStats) : 0);
        }},
+      {"softmax", softmax_workspace_bytes,
+       [](double rows, double cols) { return cols > 8192 ? rows * (std::ceil(cols / 8192) * 8 + 12) : 0; }},
       {"product, copies A", products(true, true, Math::tf32), copies(true, false)},
       {"product, copies B", products(false, false, Math::tf32x3), copies(false, true)},
       {"product, copies both", products(true, false, Math::tf32), copies(true, true)},

@@ -12,6 +12,7 @@
 #include <rondo/kernels/random/dropout.h>
 #include <rondo/kernels/random/random.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
+#include <rondo/kernels/softmax/softmax.h>
 #include <rondo/tests/kernels/operations/positive.h>
 #include <rondo/tests/readings/record.h>
 
@@ -215,6 +216,29 @@ void reductions_and_losses(Drawn& d) {
   });
 }
 
+// Forward and backward: each gets the results of the one before.
+template <class T>
+void softmaxes(Drawn& d) {
+  const int64_t kind = d.random.below(6);
+  const int64_t cols = 1 + d.random.below(kind < 2 ? 130 : kind < 5 ? 1500 : 20'000);
+  const int64_t rows = 1 + d.random.below(cols < 130 ? 50 : 3);
+  const std::string suffix = concat(" of ", rows, " x ", cols);
+  const auto in = [=](Operands& o) { return matrix<const T>(o.in(o.values_of<T>(rows * cols)), rows, cols); };
+  const auto out = [=](Operands& o) { return matrix(o.out<T>(rows * cols), rows, cols); };
+  d.run("softmax" + suffix, [&](Operands& o) {
+    const MatrixView<T> y = out(o), dx = out(o);
+    const Workspace workspace = o.workspace(softmax_workspace_bytes(rows, cols));
+    RONDO_RETURN_IF_ERROR(softmax(y, in(o), workspace, o.stream()));
+    return softmax_backward(dx, in(o), y, workspace, o.stream());
+  });
+  d.run("log_softmax" + suffix, [&](Operands& o) {
+    const MatrixView<T> y = out(o), dx = out(o);
+    const Workspace workspace = o.workspace(softmax_workspace_bytes(rows, cols));
+    RONDO_RETURN_IF_ERROR(log_softmax(y, in(o), workspace, o.stream()));
+    return log_softmax_backward(dx, in(o), y, workspace, o.stream());
+  });
+}
+
 template <class T>
 void batches(Drawn& d) {
   const int64_t samples = 2 + d.random.below(20), shard = 1 + d.random.below(samples),
@@ -244,6 +268,7 @@ void record_operators(const char* type) {
     pools<T>(d);
     batch_norms<T>(d);
     reductions_and_losses<T>(d);
+    softmaxes<T>(d);
     batches<T>(d);
   }
 }

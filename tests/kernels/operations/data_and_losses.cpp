@@ -6,6 +6,7 @@
 #include <rondo/kernels/loss/squared_error.h>
 #include <rondo/kernels/optimizer/adam.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
+#include <rondo/kernels/softmax/softmax.h>
 #include <rondo/tests/kernels/operations/operations.h>
 
 #include <array>
@@ -17,9 +18,45 @@ LossStats* loss_stats(Operands& o) {
   return o.aligned_out<LossStats>([](LossStats&) {});
 }
 
+// One call for each kind of team, of rows with whole accesses and without.
+template <class T>
+void add_softmax(std::vector<Operation>& all) {
+  constexpr int64_t kRows = 3;
+  for (const int64_t cols : {64, 66, 320, 2080, 8224, 9001}) {
+    const std::string suffix =
+        concat("_", cols, dtype_of<T> == DType::float32 ? "" : concat("_", name_of(dtype_of<T>)));
+    const auto in = [=](Operands& o) {
+      return matrix<const T>(o.in(o.values_of<T>(kRows * cols)), kRows, cols);
+    };
+    const auto out = [=](Operands& o) { return matrix(o.out<T>(kRows * cols), kRows, cols); };
+    const auto workspace = [=](Operands& o) { return o.workspace(softmax_workspace_bytes(kRows, cols)); };
+    all.push_back({"softmax" + suffix, [=](Operands& o) {
+                     const auto y = out(o);
+                     return softmax(y, in(o), workspace(o), o.stream());
+                   }});
+    all.push_back({"log_softmax" + suffix, [=](Operands& o) {
+                     const auto y = out(o);
+                     return log_softmax(y, in(o), workspace(o), o.stream());
+                   }});
+    all.push_back({"softmax_backward" + suffix, [=](Operands& o) {
+                     const auto dx = out(o);
+                     const auto dy = in(o);
+                     return softmax_backward(dx, dy, in(o), workspace(o), o.stream());
+                   }});
+    all.push_back({"log_softmax_backward" + suffix, [=](Operands& o) {
+                     const auto dx = out(o);
+                     const auto dy = in(o);
+                     return log_softmax_backward(dx, dy, in(o), workspace(o), o.stream());
+                   }});
+  }
+}
+
 }  // namespace
 
 void add_data_and_losses(std::vector<Operation>& all) {
+  add_softmax<float>(all);
+  add_softmax<__nv_bfloat16>(all);
+  add_softmax<__half>(all);
   constexpr int64_t kSamples = 5, kShard = 3;
   all.push_back({"gather_batch", [](Operands& o) {
                    std::vector<uint8_t> bytes(kSamples * 32), classes(kSamples);

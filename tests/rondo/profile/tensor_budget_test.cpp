@@ -16,6 +16,7 @@
 #include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/kernels/reduce/first_nonfinite.h>
 #include <rondo/kernels/runtime/buffer.h>
+#include <rondo/kernels/softmax/softmax.h>
 #include <rondo/tools/rondo/profile/profile.h>
 
 #include <simt/observe.h>
@@ -388,6 +389,22 @@ void expect_wide_rows() {
         {{2, 2 * kBlocks * kBlockThreads},
          {4, 4 * kBlocks * kBlockThreads + 32 * kBlocks},
          {8, 32 * kBlocks + 64}}},
+       {"softmax, 4 lanes a row", [&] { return softmax(y, x, {}, stream); }, 2 * kBytes, {}},
+       {"softmax, a warp a row",
+        [&] {
+          return softmax(MatrixView<T>{y.data, kRows / 10, 10 * kCols, 10 * kCols},
+                         {x.data, kRows / 10, 10 * kCols, 10 * kCols}, {}, stream);
+        },
+        2 * kBytes,
+        {}},
+       {"log_softmax, a block a row",
+        [&] {
+          return log_softmax(MatrixView<T>{y.data, kRows / 100, 100 * kCols, 100 * kCols},
+                             {x.data, kRows / 100, 100 * kCols, 100 * kCols}, {}, stream);
+        },
+        2 * kBytes,
+        {}},
+       {"softmax_backward", [&] { return softmax_backward(y, r, x, {}, stream); }, 3 * kBytes, {}},
        {"gather_batch",
         [&] {
           return gather_batch(ImageView<T>{y.data, kRows, 4, 4, 3}, {new_labels.data(), kRows},
