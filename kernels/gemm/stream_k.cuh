@@ -3,7 +3,7 @@
 // Each block computes the same number of whole tiles, as in wgmma/persistent.cuh. If the number of tiles is
 // no multiple of that of blocks, the tiles of the last full round and those after it are divided by k-tiles:
 // each block has a range of them, and the ranges differ by at most one k-tile. A range is longer than a tile,
-// so a tile has at most two parts. Only where there are fewer tiles than blocks it may have more.
+// so a tile has at most two parts. It may have more only if there are fewer tiles than blocks.
 //
 // Source: Osama, Merrill, Cecka, Garland, Owens, "Stream-K: Work-Centric Parallel Decomposition for Dense
 // Matrix-Matrix Multiplication on the GPU", PPoPP 2023; there it is the "two-tile" hybrid.

@@ -1,4 +1,4 @@
-// What tells one tile from another: how its threads multiply, the arithmetic, and its size.
+// The identity of a tile: how its threads multiply, the arithmetic, and the size.
 #pragma once
 
 #include <rondo/kernels/core/arithmetic.h>

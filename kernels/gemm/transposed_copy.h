@@ -1,4 +1,5 @@
-// Transposed copies of matrices, for kernels that read both factors along the sum: wgmma has tf32 so only.
+// Transposed copies of matrices, for kernels that read both factors along the sum: in tf32, wgmma supports no
+// other order.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -44,9 +44,9 @@ struct KMajorRows {
   static __device__ __forceinline__ int at(int k, int outer) { return outer * kStride + k; }
 };
 
-// `offset`, the first of kAtOnce values of row k that threads copy, in another order for each of the rows
-// that begin in the same bank, which is every kRows-th row. The order is one of an aligned group of kGroup
-// values, so that the copies of a warp to several rows are to different banks.
+// Where threads copy kAtOnce values of row k, instead of at `offset`. Every kRows-th row begins in the same
+// bank. These rows are copied in different orders, each a permutation of aligned groups of kGroup values, so
+// that the copies of a warp to several rows access different banks.
 template <int kRows, int kGroup, int kAtOnce>
 __device__ __forceinline__ int spread_over_banks(int offset, int k) {
   if constexpr (kGroup % kAtOnce == 0)
@@ -60,18 +60,15 @@ __device__ __forceinline__ int spread_over_banks(int offset, int k) {
 // (strides of 12 and 20 floats access all banks in turn); the values of each thread stay contiguous. On a CPU
 // the whole row is contiguous, followed by a gap of one cache line.
 //
-// Rows whose length is a multiple of 32 floats begin in the same bank, and get some more floats, because
-// copies store to several rows at once. `Source` is the order of the memory that is copied: 8 floats more
-// suit copy_offset() below, 12 if 3 threads copy a row, and 4 floats more Transposing (matrix_loaders.cuh).
+// Rows whose length is a multiple of 32 floats would begin in the same bank. They are padded, because copies
+// store to several rows at once: by 8 floats for copy_offset() below, and by 4 for Transposing
+// (matrix_loaders.cuh). `Source` is the order of the memory that is copied.
 template <class Tile, int Threads, int PerThread, Order Source>
 struct MnMajorRows {
   static constexpr bool kKMajor = false;
   static constexpr int kGap = Tile::Threads::kGap;
   static constexpr int kValues = Threads * (PerThread + kGap);
-  static constexpr int kGpuPadding = kValues % 32 != 0                ? 0
-                                     : Source == Order::k_major       ? 4
-                                     : Tile::kThreads / Tile::kK == 3 ? 12
-                                                                      : 8;
+  static constexpr int kGpuPadding = kValues % 32 != 0 ? 0 : Source == Order::k_major ? 4 : 8;
   static constexpr int kStride = kValues + (Tile::kVectors ? Tile::Threads::kLine : kGpuPadding);
   static constexpr int kSize = Tile::kK * kStride;
   static __device__ __forceinline__ int at(int k, int outer) {
@@ -134,7 +131,7 @@ struct KTileA<Tile, Order::mn_major>
 template <class Tile, Order OrderB>
 struct KTileB : MnMajorRows<Tile, Tile::kThreadsN, Tile::kPerThreadN, OrderB> {};
 
-// By default with the longest rows of B.
+// The default of OrderB has the longest rows of B.
 template <class Tile, Order OrderA, Order OrderB = Order::mn_major>
 struct TileShared {
   static constexpr int kAlignment = Tile::kTensor ? 128 : Tile::Threads::kAlignment;

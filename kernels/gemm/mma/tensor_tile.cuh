@@ -66,9 +66,8 @@ struct TensorMnMajorRows {
   // of floats, these are 2 rows, 8 banks apart. The threads of a row then copy two pairs of chunks, 16 banks
   // apart, so the 8 lanes cover all banks. If 2 or 4 threads copy a swizzled row, the 8 lanes store to 4 or 2
   // rows. Rows k and k + 1 have the same chunks in the same pair of places, so odd rows are copied 4 chunks
-  // ahead (modulo 8). Of narrower copies it stores more rows at a time, and rows k and k + 4 of floats begin
-  // in the same bank. Those of 16 bits keep a conflict of two rows, k and k + 8, because the other order
-  // spills registers.
+  // ahead (modulo 8). Narrower copies store more rows at a time: rows k and k + 4 of floats begin in the same
+  // bank. With 16 bits a conflict of two rows, k and k + 8, remains: the other order spills registers.
   template <int V, int kPerRow>
   static __device__ __forceinline__ int copy_offset(int thread, int k, int step) {
     if constexpr (V == 4 && kPerRow == 4 && !kSwizzled)

@@ -4,7 +4,7 @@
 //            tile.
 // Builds on: gemm_tc_03_ldmatrix, gemm_06_pipelined, whose kernel it is: fma/pipelined.cuh with the tile
 //            128x128 of mma/tensor_tile.cuh, and the loop of mma/tensor_mainloop.cuh.
-// Limit now: mma.sync. On 9.0 it reaches about 0.6 of the peak of the tensor cores; wgmma has the rest.
+// Limit now: mma.sync. On 9.0 it reaches about 0.6 of the peak of the tensor cores; wgmma is needed for more.
 #include <rondo/kernels/gemm/ladder/pipelined_rung.h>
 #include <rondo/kernels/gemm/tensor_ladder/tensor_rung.h>
 #include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>

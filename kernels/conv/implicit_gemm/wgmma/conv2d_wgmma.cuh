@@ -121,8 +121,6 @@ __device__ __forceinline__ void store_conv_tile(const WgmmaConvParameters<typena
   const auto store = [&](int pixel, int column, const Vec<4>& values) {
     const int64_t row = row_of(pixel);
     if (row < 0) return values;
-    if (p.parts > 1)
-      return p.epilogue.store_row(p.partials.row(work.part, row), work.column + column, columns, values);
     return p.epilogue.store_row(p.to + row * columns, work.column + column, columns, values);
   };
   if constexpr (operation == ConvOperation::forward) {
