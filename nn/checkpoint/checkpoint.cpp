@@ -1,6 +1,7 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/nn/checkpoint/checkpoint.h>
 #include <rondo/nn/checkpoint/device_tensors.h>
+#include <rondo/nn/io/about_file.h>
 #include <rondo/nn/io/parse.h>
 #include <rondo/nn/io/safetensors.h>
 #include <rondo/nn/io/sha256.h>
@@ -25,19 +26,6 @@ constexpr const char* kLayouts = "activations NHWC, convolutions KRSC, linear [i
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
   throw Error(bad_argument(parts...));
-}
-
-// Runs `work` and prefixes its bad_argument errors with the path.
-template <class Work>
-auto about(const std::string& path, Work work) {
-  try {
-    return work();
-  } catch (const Error& error) {
-    const std::string_view what = error.what();
-    const bool named = what.starts_with(path + ": ") || what.starts_with("'" + path + "' ");
-    if (named || error.status().code() != StatusCode::bad_argument) throw;
-    throw Error(bad_argument(path, ": ", error.what()));
-  }
 }
 
 const std::string& entry(const Metadata& metadata, std::string_view key) {
@@ -154,9 +142,8 @@ void write(const std::string& path, DataParallel& model, const std::vector<Devic
   write_safetensors(path, host.tensors, metadata);
 }
 
-// Reads a file and checks that it is Rondo's, undamaged and of a supported version.
-Safetensors read_checked(const std::string& path) {
-  Safetensors file = read_safetensors(path);
+// Checks that a file is Rondo's, undamaged and of a supported version.
+void check_file(const Safetensors& file) {
   const auto version = file.metadata.find("format_version");
   if (version == file.metadata.end())
     fail("it was not written by Rondo: its metadata has no 'format_version'");
@@ -166,7 +153,6 @@ Safetensors read_checked(const std::string& path) {
   expect(file.metadata, "format_version", kFormatVersion, "the supported one");
   check_contents(file);
   expect(file.metadata, "layouts", kLayouts, "the model's");
-  return file;
 }
 
 void check_belongs(const Optimizer& optimizer, DataParallel& model) {
@@ -200,7 +186,7 @@ TrainingState state_in(const Metadata& metadata) {
 
 void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
                      const TrainingState& state) {
-  about(path, [&] {
+  about_file(path, [&] {
     check_belongs(optimizer, model);
     check_state(state);
     model.throw_if_failed();
@@ -224,9 +210,10 @@ void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& op
 
 TrainingState load_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
                               const std::function<void(const TrainingState&)>& accept) {
-  return about(path, [&] {
+  return about_file(path, [&] {
     check_belongs(optimizer, model);
-    const Safetensors file = read_checked(path);
+    const Safetensors file = read_safetensors(path);
+    check_file(file);
     expect(file.metadata, "format", kCheckpoint, "that of a checkpoint");
     model.world().check_same("the checkpoint's checksum", entry(file.metadata, kChecksum));
     const TrainingState state = state_in(file.metadata);
@@ -249,7 +236,7 @@ TrainingState load_checkpoint(const std::string& path, DataParallel& model, Opti
 }
 
 void save_parameters(const std::string& path, DataParallel& model) {
-  about(path, [&] {
+  about_file(path, [&] {
     model.throw_if_failed();
     Metadata metadata = {{"format", kParameters}};
     const std::vector<DeviceTensor> tensors = tensors_to_save(model, metadata);
@@ -258,21 +245,25 @@ void save_parameters(const std::string& path, DataParallel& model) {
 }
 
 void load_parameters(const std::string& path, DataParallel& model) {
-  about(path, [&] {
-    const Safetensors file = read_checked(path);
-    model.world().check_same("the file's checksum", checksum_text(file.tensors, file.metadata));
-    const std::string& format = entry(file.metadata, "format");
-    if (format != kParameters && format != kCheckpoint && format != kForeignParameters)
-      fail("its format is '", shown_name(format), "', must be '", kCheckpoint, "', '", kParameters, "' or '",
-           kForeignParameters, "'");
-    const std::vector<DeviceTensor> tensors = tensors_to_load(model, file.metadata);
-    std::set<std::string> besides;
-    if (format == kCheckpoint) besides = {"training.", "optimizer."};
-    const std::vector<const StoredTensor*> contents = matching(file, tensors, besides);
-    model.streams().synchronize();
-    upload(tensors, contents);
-    model.group().clear_nonfinite_value();
-  });
+  about_file(path, [&] { load_parameters(read_safetensors(path), model); });
+}
+
+bool has_rondo_format(const Safetensors& file) { return file.metadata.contains("format_version"); }
+
+void load_parameters(const Safetensors& file, DataParallel& model) {
+  check_file(file);
+  model.world().check_same("the file's checksum", checksum_text(file.tensors, file.metadata));
+  const std::string& format = entry(file.metadata, "format");
+  if (format != kParameters && format != kCheckpoint && format != kForeignParameters)
+    fail("its format is '", shown_name(format), "', must be '", kCheckpoint, "', '", kParameters, "' or '",
+         kForeignParameters, "'");
+  const std::vector<DeviceTensor> tensors = tensors_to_load(model, file.metadata);
+  std::set<std::string> besides;
+  if (format == kCheckpoint) besides = {"training.", "optimizer."};
+  const std::vector<const StoredTensor*> contents = matching(file, tensors, besides);
+  model.streams().synchronize();
+  upload(tensors, contents);
+  model.group().clear_nonfinite_value();
 }
 
 }  // namespace rondo::nn

@@ -3,6 +3,7 @@
 // nn/io/safetensors.h is the format.
 #pragma once
 
+#include <rondo/nn/io/safetensors.h>
 #include <rondo/nn/optim/optimizers.h>
 #include <rondo/nn/train/data_parallel.h>
 
@@ -46,5 +47,10 @@ TrainingState load_checkpoint(const std::string& path, DataParallel& model, Opti
 // Errors as above.
 void save_parameters(const std::string& path, DataParallel& model);
 void load_parameters(const std::string& path, DataParallel& model);
+
+// load_parameters() of a file that has been read.
+void load_parameters(const Safetensors& file, DataParallel& model);
+// Whether a file claims to be one of Rondo's formats.
+bool has_rondo_format(const Safetensors& file);
 
 }  // namespace rondo::nn

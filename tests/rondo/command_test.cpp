@@ -56,6 +56,40 @@ TEST_F(Command, Devices) {
   EXPECT_EQ(missing(outcome.out, {"device", "name", "memory", ":0", "capability"}), "");
 }
 
+// A training, its state dict, and one that begins with it have the same accuracy.
+TEST_F(Command, ConvertsAndEvaluates) {
+  const TemporaryDirectory made;
+  const std::string run = made / "run", dict = made / "dict", back = made / "back";
+  ASSERT_EQ(train(small() + "--devices 1 --save " + run).code, 0);
+  ASSERT_EQ(run_line("convert lenet " + run + " " + dict).out,
+            "wrote " + dict + ": 129,068 parameters of lenet as a PyTorch state dict\n");
+  ASSERT_EQ(run_line("convert lenet " + dict + " " + back).out,
+            "wrote " + back + ": 129,068 parameters of lenet of Rondo\n");
+  const std::string data = " --data " + data_.path().string();
+  const std::string want = last_line_of(run_line("evaluate lenet " + run + data).out);
+  EXPECT_EQ(missing(want, {"test loss: ", "test acc: ", " of 20 images"}), "");
+  for (const std::string& file : {dict, back, back + " --devices 3 --batch 7"})
+    EXPECT_EQ(last_line_of(run_line("evaluate lenet " + file + data).out), want) << file;
+  EXPECT_EQ(missing(run_line("evaluate lenet " + dict + data + " --limit 3").out, {" of 3 images"}), "");
+  const Outcome further = train(small() + "--lr 1e-30 --save " + (made / "further") + " --from " + dict);
+  EXPECT_EQ(missing(further.out, {"from      " + dict, "loaded weights"}), "") << further.text();
+  EXPECT_EQ(last_line_of(run_line("evaluate lenet " + (made / "further") + data).out), want);
+  const std::string names = made / "names.json";
+  write_file(names, bytes_of("{\"0\": \"conv\"}"));
+  EXPECT_EQ(run_line("convert lenet " + run + " " + dict + " --names " + names).code, 0);
+  EXPECT_EQ(last_line_of(run_line("evaluate lenet " + dict + data + " --names " + names).out), want);
+  BuiltProgram::expect_refused("evaluate lenet " + dict + data,
+                               {dict, "missing: '0.weight' F32 [20, 1, 3, 3]"});
+  BuiltProgram::expect_refused("evaluate lenet " + run + data + " --names " + names, {"without names"});
+  BuiltProgram::expect_refused("convert lenet " + run + " " + run,
+                               {"to is '" + run + "'", "must be another"});
+  BuiltProgram::expect_refused("convert resnet18 " + run + " " + (results_ / "x"),
+                               {run, "'0.weight' is F32 [20, 3, 3, 1]"});
+  expect_refused("--from " + dict + " --resume " + run, {"--resume excludes --from"});
+  expect_refused("--from " + dict + " --weights kaiming", {"--weights excludes --from"});
+  expect_refused("--names " + names, {"--names requires --from"});
+}
+
 TEST_F(Command, PlansOfProductsInEveryBuild) {
   const Outcome outcome = run_line("profile gemm --plan --gpu all --m 512 --type float16");
   EXPECT_EQ(outcome.code, 0) << outcome.err;

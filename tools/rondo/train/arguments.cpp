@@ -102,8 +102,8 @@ void add_memory(const Command& app, int64_t& micro_batches, int64_t& checkpoint_
               checkpoint_layers, 0, kMaxSteps);
 }
 
-void add_weights(const Command& app, std::string& to, const std::string& help) {
-  app.add("--weights", "NAME", concat(help, " [", to, "]"), [&](const std::string& s) {
+Option add_weights(const Command& app, std::string& to, const std::string& help) {
+  return app.add("--weights", "NAME", concat(help, " [", to, "]"), [&](const std::string& s) {
     naming("--weights", [&] { static_cast<void>(nn::weight_init(s)); });
     to = s;
   });
@@ -133,6 +133,8 @@ constexpr RefusedOption kRefusedByMlp[] = {
     {"--warmup-steps", "only a few steps are timed, with one learning rate"},
     {"--save", "its data are random, so its parameters are of no further use"},
     {"--resume", "its data are random, so its parameters are of no further use"},
+    {"--from", "its data are random, so its parameters do not matter"},
+    {"--names", "its data are random, so its parameters do not matter"},
     {"--no-sync-bn", "it has no batch normalisation"},
     {kFromScratch, kLessonIsLeNet},
 };
@@ -148,8 +150,8 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
   add_integer(app, "--warmup-steps", "STEPS",
               "Warm-up steps, in which the learning rate rises to its value [0]", to.warmup, 0, kMaxSamples);
   add_optimizer(app, to.optimizer);
-  add_weights(app, to.weights,
-              "Initial weights: normal (standard deviation 0.01), default, xavier or kaiming");
+  const Option weights = add_weights(
+      app, to.weights, "Initial weights: normal (standard deviation 0.01), default, xavier or kaiming");
   if (to.model == "lenet")
     app.refuse("--no-sync-bn", "LeNet has no batch normalisation");
   else
@@ -160,8 +162,17 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
   add_path(app, "--save", "FILE",
            "Write a checkpoint after each epoch, and when Ctrl-C, SIGTERM or SIGHUP ends the training",
            to.save);
-  add_path(app, "--resume", "FILE", "Resume from a checkpoint, as if the training had not been stopped",
-           to.resume);
+  const Option resume =
+      add_path(app, "--resume", "FILE", "Resume from a checkpoint, as if the training had not been stopped",
+               to.resume);
+  const Option from = add_path(
+      app, "--from", "FILE",
+      "Begin with the parameters of a file of Rondo, or of a PyTorch state dict in safetensors", to.from);
+  from.excludes(resume).excludes(weights);
+  add_path(app, "--names", "FILE.json",
+           "For --from: PyTorch's paths of modules, {\"path in rondo summary\": \"path in PyTorch\"}",
+           to.names)
+      .needs(from);
   for (const RefusedOption& option : kRefusedByImages) app.refuse(option.name, option.reason);
 }
 

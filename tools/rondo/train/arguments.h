@@ -67,6 +67,8 @@ struct NetworkArguments : ImageTraining {
   int64_t micro_batches = 1;
   int64_t checkpoint_layers = 0;
   std::string save, resume;  // checkpoints
+  std::string from;          // the initial parameters: of Rondo, or a PyTorch state dict
+  std::string names;         // JSON of nn::StateDictNames, for `from`
 };
 
 // The learning rate, if it does not depend on the number of samples.

@@ -56,7 +56,7 @@ Settings settings_of(const TrainingPlan& plan, const NetworkArguments& arguments
   Settings settings = {
       {"devices", ranks_text(plan.model)},
       {"algorithm", name_of(plan.model.algorithm)},
-      {"weights", arguments.weights},
+      {"weights", arguments.from.empty() ? arguments.weights : "loaded"},
       {"batch", exact_text(plan.model.batch)},
       {"data",
        concat(data.train_count, " images with the checksum ",
@@ -146,7 +146,7 @@ void show_differences(const Settings& ours, const Settings& theirs, std::ostream
   if (differs("weights"))
     show_field(out, terminal, "",
                concat("--weights ", ours.at("weights"), " has no effect: the training began with ",
-                      theirs.at("weights")));
+                      theirs.at("weights"), " weights"));
 }
 
 }  // namespace rondo::program

@@ -20,6 +20,7 @@ void refuse_what_the_lesson_lacks(const NetworkArguments& a, const ProcessGroup*
   const std::pair<const char*, bool> given[] = {
       {"--checkpoint-layers", a.checkpoint_layers != none.checkpoint_layers},
       {"--device-count-invariant", a.device_count_invariant},
+      {"--from", !a.from.empty()},
       {"--group", a.group != none.group},
       {"--micro-batches", a.micro_batches != none.micro_batches},
       {"--momentum", a.optimizer.momentum != none.optimizer.momentum},

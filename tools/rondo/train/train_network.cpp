@@ -1,5 +1,6 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/text.h>
+#include <rondo/nn/checkpoint/state_dict.h>
 #include <rondo/nn/fit/fit.h>
 #include <rondo/nn/io/parse.h>
 #include <rondo/nn/models/models.h>
@@ -190,6 +191,12 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   nn::DataParallel model(network.network, network.input, plan.model);
   const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, plan.rate);
   check_same_settings(model.world(), plan.fit.from.recipe);
+  if (!arguments.from.empty()) {
+    nn::load_weights(
+        arguments.from, model,
+        arguments.names.empty() ? nn::StateDictNames() : nn::read_state_dict_names(arguments.names));
+    show_field(head, terminal, "from", arguments.from);
+  }
   if (!arguments.resume.empty()) {
     const nn::TrainingState state =
         nn::load_checkpoint(arguments.resume, model, *optimizer,

@@ -1,0 +1,42 @@
+// Parameters in the layouts and under the names of PyTorch: the state dict of a module, in a safetensors file.
+//
+//   nn::load_state_dict("torch.safetensors", model);   // safetensors.torch.save_file(module.state_dict(), ...)
+//   nn::save_state_dict("rondo.safetensors", model);   // module.load_state_dict(load_file(...))
+//
+// A Sequential has the same names in both. For another module, names[path of a module here] = its path there:
+//
+//   {{"0", "conv1"}, {"1", "bn1"}, {"3.0.body.0", "layer1.0.conv1"}}
+#pragma once
+
+#include <rondo/nn/train/data_parallel.h>
+
+#include <map>
+#include <string>
+
+namespace rondo::nn {
+
+// From the path of a module in a Rondo network ("3.0.body", "" for the whole) to its path in the PyTorch
+// module. The longest path that a tensor's name begins with is replaced.
+using StateDictNames = std::map<std::string, std::string>;
+
+// Reads StateDictNames from a JSON object of strings. Throws a bad_argument Error.
+StateDictNames read_state_dict_names(const std::string& path);
+
+// Replaces all parameters and running statistics. The layouts of PyTorch are converted: filters OIHW, linear
+// weights [outputs, inputs], inputs of a linear layer behind Flatten in the order of NCHW. The file's tensors
+// are F32, F16 or BF16, which are exact as floats; num_batches_tracked is not used. Waits for enqueued steps.
+// Throws rondo::Error: bad_argument for a file that cannot be read, for tensors that are missing, unexpected
+// or of another shape or type (the message lists them), for processes with different files, and for `names`
+// that no tensor begins with. After these errors nothing has changed. The errors of the copies.
+void load_state_dict(const std::string& path, DataParallel& model, const StateDictNames& names = {});
+
+// Writes all parameters and running statistics, as F32. Waits for enqueued steps. A file that was loaded is
+// written with the same bits. Throws rondo::Error: bad_argument for a model that save_parameters() refuses,
+// for replicas with running statistics of their own that differ, and for `names` as above; the errors of
+// write_safetensors().
+void save_state_dict(const std::string& path, DataParallel& model, const StateDictNames& names = {});
+
+// load_parameters() for a file of Rondo, otherwise load_state_dict().
+void load_weights(const std::string& path, DataParallel& model, const StateDictNames& names = {});
+
+}  // namespace rondo::nn

@@ -1,0 +1,270 @@
+// A state dict computes in PyTorch's layouts what the model computes in Rondo's. state_dict_torch_test.py
+// compares with PyTorch itself.
+#include <gtest/gtest.h>
+
+#include <rondo/nn/checkpoint/checkpoint.h>
+#include <rondo/nn/checkpoint/state_dict.h>
+#include <rondo/nn/io/safetensors.h>
+#include <rondo/nn/layers/batch_norm.h>
+#include <rondo/nn/layers/conv2d.h>
+#include <rondo/nn/layers/linear.h>
+#include <rondo/nn/layers/simple.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/tests/nn/models/small_models.h>
+#include <rondo/tests/rondo/support/files.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+
+namespace rondo::nn {
+namespace {
+
+using test::all_equal_bits;
+using test::error_of;
+using test::normal_values;
+using test::parameters_of;
+using test::read_text;
+using test::write_file;
+
+constexpr Shape kInput = {5, 7, 3};
+constexpr int64_t kFilters = 4, kHidden = 6, kOutputs = 2;
+
+// All layouts that differ, with sides that all differ: filters, and linear weights before and behind Flatten.
+AnyModule network() {
+  return Sequential{Conv2d(kFilters, {2, 3}),
+                    BatchNorm2d(),
+                    ReLU(),
+                    Flatten(),
+                    Dropout(0.5f),
+                    Linear(kHidden),
+                    ReLU(),
+                    Linear(kOutputs, {.bias = false})};
+}
+
+DataParallelOptions options(int ranks = 1, uint64_t seed = 1) {
+  DataParallelOptions options = test::small_options(ranks);
+  options.seed = seed;
+  return options;
+}
+
+using Dict = std::map<std::string, std::vector<float>>;
+
+Dict dict_of(const std::string& path) {
+  const Safetensors file = read_safetensors(path);
+  Dict dict;
+  for (const StoredTensor& tensor : file.tensors) {
+    auto& values = dict[tensor.name];
+    values.resize(tensor.bytes.size() / sizeof(float));
+    std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+  }
+  return dict;
+}
+
+// The network as PyTorch's documentation defines its modules, of one image in NCHW.
+std::vector<double> logits(Dict& dict, const std::vector<double>& x) {
+  const auto& [height, width, channels] = kInput;
+  const int64_t p = height - 1, q = width - 2;
+  std::vector<double> flat, hidden, result;
+  for (int64_t k = 0; k < kFilters; ++k)
+    for (int64_t i = 0; i < p; ++i)
+      for (int64_t j = 0; j < q; ++j) {
+        const auto at = [&](const char* name) { return double{dict[name][static_cast<size_t>(k)]}; };
+        double sum = at("0.bias");
+        for (int64_t c = 0; c < channels; ++c)
+          for (int64_t r = 0; r < 2; ++r)
+            for (int64_t s = 0; s < 3; ++s)
+              sum += dict["0.weight"][static_cast<size_t>(((k * channels + c) * 2 + r) * 3 + s)] *
+                     x[static_cast<size_t>((c * height + i + r) * width + j + s)];
+        const double normalised = (sum - at("1.running_mean")) / std::sqrt(at("1.running_var") + 1e-5);
+        flat.push_back(std::max(0.0, at("1.weight") * normalised + at("1.bias")));
+      }
+  const auto linear = [&](const std::string& name, int64_t outputs, const std::vector<double>& from) {
+    std::vector<double> to;
+    for (int64_t o = 0; o < outputs; ++o) {
+      double sum = dict.contains(name + ".bias") ? dict[name + ".bias"][static_cast<size_t>(o)] : 0;
+      for (size_t i = 0; i < from.size(); ++i)
+        sum += dict[name + ".weight"][static_cast<size_t>(o) * from.size() + i] * from[i];
+      to.push_back(sum);
+    }
+    return to;
+  };
+  hidden = linear("5", kHidden, flat);
+  for (double& value : hidden) value = std::max(0.0, value);
+  return linear("7", kOutputs, hidden);
+}
+
+class StateDict : public testing::Test {
+ protected:
+  void edit(const std::function<void(std::vector<StoredTensor>&)>& change) {
+    Safetensors file = read_safetensors(path_);
+    change(file.tensors);
+    write_safetensors(path_, file.tensors, file.metadata);
+  }
+  // A refused file changes nothing.
+  std::string refusal(const StateDictNames& names = {}) {
+    DataParallel model(network(), kInput, options());
+    const std::vector<float> before = parameters_of(model);
+    const std::string message = error_of([&] { load_state_dict(path_, model, names); });
+    EXPECT_TRUE(all_equal_bits(parameters_of(model), before));
+    EXPECT_TRUE(message.starts_with(path_ + ": ")) << message;
+    return message.substr(std::min(message.size(), path_.size() + 2));
+  }
+
+  test::TemporaryDirectory directory_;
+  const std::string path_ = directory_ / "a.safetensors";
+  DataParallel model_{network(), kInput, options()};
+};
+
+TEST_F(StateDict, ComputesInPyTorchsLayoutsWhatTheModelDoes) {
+  Sgd sgd(model_, {.learning_rate = 0.1f});  // running statistics other than 0 and 1
+  for (uint64_t step = 0; step < 3; ++step)
+    model_.train_step(normal_values(4 * kInput.size(), step), std::vector<int32_t>{0, 1, 1, 0}, sgd);
+  save_state_dict(path_, model_);
+  Dict dict = dict_of(path_);
+  const std::vector<float> x = normal_values(3 * kInput.size(), 9), y = model_.predict(x);
+  const auto size = static_cast<size_t>(kInput.size());
+  for (size_t n = 0; n < 3; ++n) {
+    std::vector<double> nchw(size);
+    for (size_t c = 0, i = 0; c < 3; ++c)
+      for (size_t pixel = 0; pixel < size / 3; ++pixel, ++i) nchw[i] = x[n * size + pixel * 3 + c];
+    const std::vector<double> want = logits(dict, nchw);
+    for (size_t o = 0; o < want.size(); ++o)
+      EXPECT_NEAR(y[n * want.size() + o], want[o], 1e-5 * std::max(1.0, std::abs(want[o])));
+  }
+}
+
+TEST_F(StateDict, HasPyTorchsNamesAndShapes) {
+  save_state_dict(path_, model_);
+  std::string tensors;
+  const Safetensors file = read_safetensors(path_);
+  for (const StoredTensor& tensor : file.tensors)
+    tensors += tensor.name + " " + text_of(tensor.type, tensor.shape) + "\n";
+  EXPECT_EQ(tensors,
+            "0.weight F32 [4, 3, 2, 3]\n0.bias F32 [4]\n1.weight F32 [4]\n1.bias F32 [4]\n"
+            "5.weight F32 [6, 80]\n5.bias F32 [6]\n7.weight F32 [2, 6]\n"
+            "1.running_mean F32 [4]\n1.running_var F32 [4]\n");
+  EXPECT_EQ(file.metadata, (std::map<std::string, std::string>{{"format", "pt"}}));
+}
+
+TEST_F(StateDict, GoesThereAndBackBitForBitOnAnyNumberOfDevices) {
+  for (const auto& [module, input] : {std::pair(network(), kInput), std::pair(resnet18(), Shape{28, 28, 1}),
+                                      std::pair(lenet(), Shape{28, 28, 1})}) {
+    DataParallel one(module, input, options(1, 5)), three(module, input, options(3, 6));
+    save_state_dict(path_, one);
+    const std::string file = read_text(path_);
+    load_state_dict(path_, three);
+    EXPECT_TRUE(all_equal_bits(parameters_of(three), parameters_of(one)));
+    save_state_dict(path_, three);
+    EXPECT_EQ(read_text(path_), file);
+  }
+}
+
+// A file with every name moved to another place reads as the one without.
+TEST_F(StateDict, NamesAreThoseOfTheOtherModule) {
+  const StateDictNames names = {{"", "net"}, {"0", "stem.conv"}, {"5", "head"}};
+  save_state_dict(path_, model_, names);
+  Dict dict = dict_of(path_);
+  for (const char* name :
+       {"stem.conv.weight", "stem.conv.bias", "net.1.running_var", "head.weight", "net.7.weight"})
+    EXPECT_TRUE(dict.contains(name)) << name;
+  EXPECT_EQ(dict.size(), 9u);
+  DataParallel other(network(), kInput, options(1, 8));
+  load_state_dict(path_, other, names);
+  EXPECT_TRUE(all_equal_bits(parameters_of(other), parameters_of(model_)));
+  EXPECT_EQ(refusal({{"0", "stem"}}).find("it is not a state dict of this model: missing: 'stem.weight' "),
+            0u);
+  EXPECT_EQ(refusal({{"9", "stem"}}), "names: no tensor of the model begins with '9'");
+  EXPECT_EQ(refusal({{"0", "1"}}), "names: '0.weight' and '1.weight' both become '1.weight'");
+}
+
+// A name is replaced as a whole: "1" is not the beginning of "10".
+TEST_F(StateDict, PathsAreReplacedAsAWhole) {
+  std::vector<AnyModule> modules;
+  for (int i = 0; i < 11; ++i) modules.push_back(Linear(2));
+  DataParallel model(Sequential(modules), {1, 1, 2}, options());
+  save_state_dict(path_, model, {{"1", "one"}});
+  const Dict dict = dict_of(path_);
+  EXPECT_TRUE(dict.contains("one.weight"));
+  EXPECT_TRUE(dict.contains("10.weight"));
+}
+
+TEST_F(StateDict, SixteenBitsAndBatchCountersAreRead) {
+  save_state_dict(path_, model_);
+  std::vector<uint16_t> bf16, fp16;
+  const int64_t steps = 7;
+  edit([&](std::vector<StoredTensor>& tensors) {
+    for (StoredTensor& tensor : tensors) {
+      if (tensor.name != "1.bias" && tensor.name != "1.weight") continue;
+      const bool is_bf16 = tensor.name == "1.bias";
+      (is_bf16 ? bf16 : fp16) = is_bf16 ? std::vector<uint16_t>{0x3F80, 0xC000, 0x0001, 0x7F7F}
+                                        : std::vector<uint16_t>{0x3C00, 0xC000, 0x0001, 0x7BFF};
+      tensor.type = is_bf16 ? StoredType::bf16 : StoredType::f16;
+      const auto& values = is_bf16 ? bf16 : fp16;
+      tensor.bytes = std::as_bytes(std::span(values));
+    }
+    tensors.push_back({"1.num_batches_tracked", StoredType::i64, {}, std::as_bytes(std::span(&steps, 1))});
+  });
+  load_state_dict(path_, model_);
+  save_state_dict(path_, model_);
+  Dict dict = dict_of(path_);
+  EXPECT_EQ(dict["1.bias"], (std::vector<float>{1, -2, 0x1p-133f, 0x1.FEp127f}));
+  EXPECT_EQ(dict["1.weight"], (std::vector<float>{1, -2, 0x1p-24f, 65504}));
+}
+
+TEST_F(StateDict, WhatDoesNotFitIsListed) {
+  save_state_dict(path_, model_);
+  edit([](std::vector<StoredTensor>& tensors) {
+    std::erase_if(tensors, [](const StoredTensor& t) { return t.name == "0.bias"; });
+    for (StoredTensor& tensor : tensors) {
+      if (tensor.name == "7.weight") tensor.shape = {6, 2};
+      if (tensor.name == "5.bias") tensor.type = StoredType::i32;
+      if (tensor.name == "1.weight") tensor.name = "extra";
+    }
+  });
+  EXPECT_EQ(
+      refusal(),
+      "it is not a state dict of this model: missing: '0.bias' F32 [4], '1.weight' F32 [4]; of another "
+      "shape or type: '5.bias' I32 [6], must be F32 [6], '7.weight' F32 [6, 2], must be F32 [2, 6]; not "
+      "of the model: 'extra' F32 [4]");
+  edit([](std::vector<StoredTensor>& tensors) { tensors.clear(); });
+  EXPECT_EQ(refusal(),
+            "it is not a state dict of this model: missing: '0.weight' F32 [4, 3, 2, 3], '0.bias' F32 [4], "
+            "'1.weight' F32 [4], '1.bias' F32 [4], '5.weight' F32 [6, 80] and 4 more");
+  write_file(path_, test::bytes_of("PK"));
+  EXPECT_NE(refusal().find("too few for a safetensors file"), std::string::npos);
+}
+
+TEST_F(StateDict, LoadWeightsReadsBothKinds) {
+  save_state_dict(path_, model_);
+  DataParallel other(network(), kInput, options(1, 8)), third(network(), kInput, options(1, 9));
+  load_weights(path_, other);
+  EXPECT_TRUE(all_equal_bits(parameters_of(other), parameters_of(model_)));
+  save_parameters(path_, model_);
+  load_weights(path_, third);
+  EXPECT_TRUE(all_equal_bits(parameters_of(third), parameters_of(model_)));
+  EXPECT_NE(error_of([&] {
+              load_weights(path_, third, {{"0", "conv"}});
+            }).find("must be read without names"),
+            std::string::npos);
+}
+
+TEST_F(StateDict, NamesAreReadFromJson) {
+  const std::string path = directory_ / "names.json";
+  write_file(path, test::bytes_of("{\"0\": \"conv1\", \"\": \"net\"}"));
+  EXPECT_EQ(read_state_dict_names(path), (StateDictNames{{"0", "conv1"}, {"", "net"}}));
+  for (const auto& [text, why] :
+       {std::pair("[]", "it is no JSON object"), std::pair("{\"0\": 1}", "'0' has no string"),
+        std::pair("{", "it is no JSON: "), std::pair("", "it is no JSON: ")}) {
+    write_file(path, test::bytes_of(text));
+    const std::string message = error_of([&] { read_state_dict_names(path); });
+    EXPECT_TRUE(message.starts_with(path + ": " + why)) << message;
+  }
+}
+
+}  // namespace
+}  // namespace rondo::nn

@@ -1,0 +1,17 @@
+// Options of `rondo convert`.
+#pragma once
+
+#include <rondo/tools/rondo/support/command.h>
+
+#include <string>
+
+namespace rondo::program {
+
+struct ConvertArguments {
+  std::string model, from, to;
+  std::string names;  // JSON of nn::StateDictNames; empty: the same names
+};
+
+void add_convert(Program& program);
+
+}  // namespace rondo::program

@@ -1,0 +1,34 @@
+#include <rondo/nn/checkpoint/checkpoint.h>
+#include <rondo/nn/checkpoint/state_dict.h>
+#include <rondo/nn/io/printable.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/tools/rondo/convert/convert.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/support/output_file.h>
+
+#include <filesystem>
+
+namespace rondo::program {
+
+void convert(const ConvertArguments& arguments, std::ostream& out) {
+  const OutputFile to("to", arguments.to);
+  std::error_code ignored;
+  if (std::filesystem::equivalent(arguments.from, arguments.to, ignored))
+    throw Error(bad_argument("to is '", arguments.to, "', the file that is read, must be another"));
+  const nn::StateDictNames names =
+      arguments.names.empty() ? nn::StateDictNames() : nn::read_state_dict_names(arguments.names);
+  const nn::NamedModel network = nn::model(arguments.model);
+  nn::DataParallel model(network.network, network.input, {.batch = 1});
+  const bool is_ours = nn::has_rondo_format(read_safetensors(arguments.from));
+  if (is_ours) {
+    nn::load_parameters(arguments.from, model);
+    nn::save_state_dict(arguments.to, model, names);
+  } else {
+    nn::load_state_dict(arguments.from, model, names);
+    nn::save_parameters(arguments.to, model);
+  }
+  out << "wrote " << to.shown() << ": " << grouped(model.graph().parameter_count()) << " parameters of "
+      << arguments.model << (is_ours ? " as a PyTorch state dict" : " of Rondo") << "\n";
+}
+
+}  // namespace rondo::program

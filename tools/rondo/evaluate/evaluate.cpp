@@ -1,0 +1,45 @@
+#include <rondo/kernels/core/text.h>
+#include <rondo/nn/checkpoint/state_dict.h>
+#include <rondo/nn/data/device_images.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/tools/rondo/evaluate/evaluate.h>
+#include <rondo/tools/rondo/support/device_list.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/train/training_run.h>
+
+#include <algorithm>
+
+namespace rondo::program {
+
+void evaluate(const EvaluateArguments& arguments, std::ostream& out, const Terminal& terminal) {
+  const nn::StateDictNames names =
+      arguments.names.empty() ? nn::StateDictNames() : nn::read_state_dict_names(arguments.names);
+  const std::vector<int> devices = arguments.devices ? take_devices(arguments.devices) : devices_for(1);
+  ImageTraining images;
+  images.data = arguments.data;
+  images.limit = arguments.limit;
+  const FashionMnist data = load_images(images);
+  const nn::NamedModel network = nn::model(arguments.model);
+  nn::DataParallel model(network.network, network.input,
+                         {.devices = devices,
+                          .batch = std::max(arguments.batch, static_cast<int64_t>(devices.size())),
+                          .math = math_of(arguments.precision),
+                          .activations = element_type(arguments.precision)});
+  nn::load_weights(arguments.from, model, names);
+  show_placement(devices, true, out, terminal);
+  show_images(data, arguments.limit.has_value(), out, terminal);
+  show_field(out, terminal, "model",
+             concat(arguments.model, ", ", grouped(model.graph().parameter_count()), " parameters from ",
+                    arguments.from));
+  const nn::DataSet set = data;
+  const LossStats stats = model.evaluate(nn::DeviceImages(model, set.test.images, set.test.labels));
+  const double samples = static_cast<double>(stats.rows);
+  out << "\n"
+      << inked(terminal, Ink::bold,
+               concat("test loss: ", fixed(stats.loss / samples, 4),
+                      ", test acc: ", fixed(static_cast<double>(stats.correct) / samples, 4), ", ",
+                      grouped(stats.correct), " of ", grouped(stats.rows, "image")))
+      << std::endl;
+}
+
+}  // namespace rondo::program
