@@ -129,13 +129,14 @@ TEST_F(CommandTrain, TheLessonGivesTheNumbersOfTheTrainer) {
 
 TEST_F(CommandTrain, TheLessonRefusesUnsupportedOptions) {
   const std::string command = lenet("--from-scratch ");
-  std::set<std::string> tried = {"--devices", "--batch", "--lr",  "--seed", "--algorithm",   "--epochs",
-                                 "--limit",   "--data",  "--log", "--plot", "--from-scratch"};  // it has them
+  std::set<std::string> tried = {"--devices", "--batch", "--lr",  "--seed", "--algorithm",    "--epochs",
+                                 "--limit",   "--data",  "--log", "--plot", "--from-scratch",  // it has them
+                                 "--names"};  // requires --from
   for (const std::string option :
        {"--checkpoint-layers 2", "--device-count-invariant", "--group 1", "--micro-batches 2",
         "--momentum 0.5", "--optimizer adam", "--save file", "--schedule cosine", "--trace file", "--verify",
         "--warmup-steps 3", "--weight-decay 0.1", "--weights kaiming", "--nesterov", "--resume file",
-        "--precision tf32", "--reduce-dtype bf16", "--timeout 5"}) {
+        "--precision tf32", "--reduce-dtype bf16", "--timeout 5", "--from file"}) {
     const std::string name = option.substr(0, option.find(' '));
     expect_refused(command + option, {name + " is not possible with --from-scratch"});
     tried.insert(name);
