@@ -74,6 +74,15 @@ TEST(PtxPrograms, GraphsAreBuiltNodeByNode) {
         << "seed " << seed;
 }
 
+// nvcc -rdc=true. The sums are 3 i + 1 + 0.5, in the opposite order, plus 2, times 10, plus 8.
+TEST(PtxPrograms, FilesMayBeLinked) {
+  const Result result = run(program("linked"));
+  EXPECT_EQ(result.text, "added 1 twice\nadded 4 twice\n133 103 73 43\n");
+  EXPECT_EQ(result.status, 0);
+  const Result wrong = run(program("linked") + " past");
+  EXPECT_NE(wrong.text.find("at linked.cu:12: st."), std::string::npos) << wrong.text;
+}
+
 TEST(PtxPrograms, AReportHasTheKernelsAndFormsOfAllProcesses) {
   const std::string file = testing::TempDir() + "ptx_report_" + std::to_string(getpid());
   const std::string one = "PTX_REPORT=" + file + " " + program("textbook");

@@ -26,6 +26,10 @@ struct Fault {
 class Module;
 std::shared_ptr<Module> load(std::string text);
 
+// The text of one unit from those of several that nvcc -rdc=true compiled. Throws Fault if two of them define
+// the same name, or none a variable that one uses.
+std::string link(std::vector<std::string> texts);
+
 struct Parameter {
   int bytes, offset;
 };

@@ -89,9 +89,9 @@ void mma(Warp& warp, const Instruction& instruction, uint32_t) {
     unpack(is_a ? of_a : of_b, values<uint32_t>(warp, instruction, first + r)[lane], elements);
   });
   const int of_c = first + layout.a_registers() + layout.b_registers();
-  if (sparse)
-    spread_rows(layout, sparsity_of(of_a), values<uint32_t>(warp, instruction, of_c + first),
-                instruction.bytes - 1, a);
+  for (int row = 0; sparse && row < layout.rows; ++row)
+    spread_row(layout, sparsity_of(of_a), values<uint32_t>(warp, instruction, of_c + first),
+               instruction.bytes - 1, row, a[row]);
   double d[kMostRows][kColumns] = {};
   if (kProduct == Product::floats && warp.block->launch->launch.tensor_sums == TensorSums::aligned) {
     for (int lane = 0; lane < kWarpSize; ++lane)

@@ -1,4 +1,4 @@
-// The sparse A of mma.sp (PTX ISA 9.7.14.6).
+// The sparse A of mma.sp (PTX ISA 9.7.14.6) and of wgmma.mma_async.sp (9.7.15.6).
 #pragma once
 
 #include "mma_layout.h"
@@ -19,9 +19,9 @@ Sparsity sparsity_of(Type type);
 // How many of the four lanes of a group have metadata. The selector is less than 4 divided by it.
 int lanes_with_metadata(const Layout& layout, const Sparsity& sparsity);
 
-// Spreads the stored_k elements of each row of A over k columns. `metadata`: of the 32 lanes. Faults if two
+// Spreads the stored_k elements of a row of A over k columns. `metadata`: of the 32 lanes. Faults if two
 // elements that are not both zero have the same place.
-void spread_rows(const Layout& layout, const Sparsity& sparsity, const uint32_t* metadata, int selector,
-                 float (*a)[kMostK]);
+void spread_row(const Layout& layout, const Sparsity& sparsity, const uint32_t* metadata, int selector,
+                int row, float* a);
 
 }  // namespace ptx

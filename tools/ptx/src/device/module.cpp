@@ -7,6 +7,7 @@
 
 #include "instruction.h"
 #include "lexer.h"
+#include "statement.h"
 #include "types.h"
 
 namespace ptx {
@@ -91,9 +92,8 @@ std::string Module::file_name(int number) const {
   return number > 0 && index < files_.size() ? files_[index] : "?";
 }
 
-void Module::add_file(std::string_view line) {  // .file 1 "name", 123, 456
+void Module::add_file(std::string_view line) {  // 1 "name", 123, 456
   int number = 0;
-  line.remove_prefix(5);
   if (!take_number(line, &number) || number < 0) return;
   const size_t begin = line.find('"');
   const size_t end = line.find('"', begin + 1);
@@ -103,62 +103,22 @@ void Module::add_file(std::string_view line) {  // .file 1 "name", 123, 456
 }
 
 void Module::scan() {
-  const std::string_view all = text_;
-  for (size_t at = 0; at < all.size();) {
-    if (is_space(all[at])) {
-      ++at;
-      continue;
-    }
-    const std::string_view rest = all.substr(at);
-    const std::string_view directive = first_word(rest);
-    const size_t line_end = std::min(all.find('\n', at), all.size());
-    if (directive == ".version" || directive == ".target" || directive == ".address_size") {
-      at = line_end;
-    } else if (directive == ".file") {
-      add_file(all.substr(at, line_end - at));
-      at = line_end;
-    } else if (directive == ".section") {
-      at = end_of_braces(all, all.find('{', at));
+  Statement statement;
+  for (size_t at = 0; next_statement(text_, &at, &statement);) {
+    if (statement.kind == ".file") {
+      add_file(statement.rest);
+    } else if (statement.kind == ".entry" || statement.kind == ".func") {
+      if (!statement.has_body) continue;
+      FunctionText function{statement.rest, statement.body};
+      if (statement.kind == ".entry") function.header = function.header.substr(statement.name.size());
+      (statement.kind == ".entry" ? entries : functions)[std::string(statement.name)] = function;
     } else {
-      // [linkage] .entry or .func ... { }, or a declaration up to its ';'.
-      const size_t end = std::min(all.find_first_of("{;", at), all.size());
-      std::string_view head = trim(all.substr(at, end - at));
-      std::string_view word = first_word(head);
-      bool external = false;
-      while (word == ".visible" || word == ".weak" || word == ".extern" || word == ".common") {
-        external |= word == ".extern";
-        head = trim(head.substr(word.size()));
-        word = first_word(head);
-      }
-      const bool has_body = end < all.size() && all[end] == '{';
-      if ((word == ".entry" || word == ".func") && !has_body) {
-        at = end + 1;
-        continue;
-      }
-      if (word == ".entry" || word == ".func") {
-        const size_t close = end_of_braces(all, end);
-        FunctionText function{trim(head.substr(word.size())), all.substr(end + 1, close - end - 2)};
-        std::string_view named = function.header;
-        if (word == ".func" && named.starts_with('('))
-          named = trim(named.substr(std::min(named.find(')') + 1, named.size())));
-        const std::string name(first_word(named));
-        if (word == ".entry") function.header = function.header.substr(name.size());
-        (word == ".entry" ? entries : functions)[name] = function;
-        at = close;
-        continue;
-      }
-      const size_t semicolon = std::min(all.find(';', at), all.size());
-      const char* const declared = head.data();
-      add_variable(std::string_view(declared, static_cast<size_t>(all.data() + semicolon - declared)),
-                   external);
-      at = semicolon + 1;
+      add_variable(statement.kind, statement.rest, statement.linkage == ".extern");
     }
   }
 }
 
-void Module::add_variable(std::string_view text, bool external) {
-  const std::string_view space = first_word(text);
-  text.remove_prefix(space.size());
+void Module::add_variable(std::string_view space, std::string_view text, bool external) {
   const size_t equals = text.find('=');
   Declaration declaration;
   if (!parse_declaration(text.substr(0, equals), &declaration)) return;

@@ -58,7 +58,7 @@ class Module {
   void scan();
   void find_pointed_functions();
   void add_file(std::string_view line);
-  void add_variable(std::string_view text, bool external);
+  void add_variable(std::string_view space, std::string_view text, bool external);
   void initialise(const Declaration& declaration, char* data, std::string_view values);
 
   std::string text_;

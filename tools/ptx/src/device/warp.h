@@ -1,6 +1,7 @@
 // A warp: its registers, the lanes that run, and its asynchronous operations.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -53,6 +54,7 @@ struct PendingProduct {
   uint64_t a, b;  // descriptors
   bool add;       // to the accumulators
   uint64_t group;
+  std::array<uint32_t, kWarpSize> metadata = {};  // of a sparse product
 };
 
 // A bulk copy from shared memory, until its group has been waited for.

@@ -1,125 +1,22 @@
-// wgmma.mma_async (PTX ISA 9.7.15): products of a warpgroup, of which each warp computes 16 rows. Operands:
-// d, a (4 registers or a descriptor), b (a descriptor), the predicate scale-d. immediate: the type of A,
-// variant: that of B, immediate2: n. elements: registers of A, 1 for a descriptor. bytes: the type of D;
-// option: .satfinite.
+// wgmma (PTX ISA 9.7.15): products of a warpgroup, which are issued, committed and waited for.
+// wgmma_operands.h says what the fields of an instruction mean.
 #include "wgmma.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "async.h"
 #include "block.h"
 #include "fault.h"
-#include "float_bits.h"
 #include "instruction_table.h"
 #include "lexer.h"
 #include "memory.h"
-#include "tensor_elements.h"
-#include "tensor_sums.h"
+#include "mma_sparse.h"
+#include "wgmma_operands.h"
 
 namespace ptx {
 namespace {
 
-enum Number { kScaleA, kScaleB, kTransposeA, kTransposeB };
-constexpr int kWarpRows = 16, kMostColumns = 256, kMostK = 32, kUnitWords = 4;
 constexpr size_t kRegisterBytes = 4 * kWarpSize;
-
-// A matrix in shared memory by its descriptor (ISA, "Matrix Descriptor Format", "Strides").
-struct Descriptor {
-  uint32_t start, leading, stride;  // bytes
-  int swizzle;                      // 0 none, 1: 128, 2: 64, 3: 32 bytes
-  explicit Descriptor(uint64_t bits)
-      : start(static_cast<uint32_t>(bits & 0x3FFF) << 4),
-        leading(static_cast<uint32_t>(bits >> 16 & 0x3FFF) << 4),
-        stride(static_cast<uint32_t>(bits >> 32 & 0x3FFF) << 4),
-        swizzle(static_cast<int>(bits >> 62)) {}
-  // 16-byte units in a row of the swizzled pattern.
-  uint32_t units() const { return swizzle == 0 ? 1 : 16u >> swizzle; }
-  uint32_t swizzled(uint32_t address) const {
-    return swizzle == 0 ? address : address ^ ((address >> 7 & (units() - 1)) << 4);
-  }
-};
-
-// The address of the 16 bytes with the element (mn, k), in the canonical layouts: in K-major order ((8, m),
-// (t, 2k)), and in MN-major order ((t, units, m), (8, k)), where t elements have 16 bytes.
-uint32_t unit_address(const Descriptor& matrix, int mn, int k, int t, bool mn_major) {
-  const int units = static_cast<int>(matrix.units());
-  const auto u = [](int value) { return static_cast<uint32_t>(value); };
-  uint32_t offset = 0;
-  if (!mn_major) {
-    offset = u(mn % 8 * units * 16) + u(mn / 8) * matrix.stride +
-             u(k / t) * (matrix.swizzle == 0 ? matrix.leading : 16);
-  } else if (matrix.swizzle == 0) {
-    offset = u(mn / t) * matrix.stride + u(k % 8 * 16) + u(k / 8) * matrix.leading;
-  } else {
-    offset = u(mn / t % units * 16) + u(mn / (t * units)) * matrix.leading + u(k % 8 * units * 16) +
-             u(k / 8) * matrix.stride;
-  }
-  return matrix.swizzled(matrix.start + offset);
-}
-
-const char* unit_pointer(const Block& block, uint32_t address) {
-  if (address < kSharedBase || address + 16 > block.shared.size())
-    fail(kIllegalAddress, "wgmma reads shared memory at ", hex(address), ": the block has ",
-         block.shared.size() - kSharedBase, " bytes from ", hex(kSharedBase));
-  block.shadow.check_read(address, 16, block.rank);
-  return block.shared.data() + address;
-}
-
-Type type_of_a(const Instruction& instruction) { return static_cast<Type>(instruction.immediate); }
-Type type_of_b(const Instruction& instruction) { return static_cast<Type>(instruction.variant); }
-Type type_of_d(const Instruction& instruction) { return static_cast<Type>(instruction.bytes); }
-int columns_of(const Instruction& instruction) { return static_cast<int>(instruction.immediate2); }
-int accumulators_of(const Instruction& instruction) {  // registers
-  return columns_of(instruction) / (type_of_d(instruction) == Type::f16 ? 4 : 2);
-}
-int k_of(const Instruction& instruction) { return 8 * elements_in_word(type_of_a(instruction)); }
-
-// Calls store(mn, k, value) for `count` rows or columns from `first` on.
-template <class Store>
-void read_matrix(const Block& block, const Descriptor& matrix, int first, int count, int k_size, Type type,
-                 bool mn_major, Store store) {
-  const int per = elements_in_word(type), t = kUnitWords * per;
-  for (int mn = 0; mn < count; mn += mn_major ? t : 1) {
-    for (int k = 0; k < k_size; k += mn_major ? 1 : t) {
-      const char* unit = unit_pointer(block, unit_address(matrix, first + mn, k, t, mn_major));
-      uint32_t words[kUnitWords];
-      std::memcpy(words, unit, sizeof words);
-      float elements[16];
-      for (int word = 0; word < kUnitWords; ++word) unpack(type, words[word], elements + word * per);
-      for (int e = 0; e < t; ++e) mn_major ? store(mn + e, k, elements[e]) : store(mn, k + e, elements[e]);
-    }
-  }
-}
-
-void read_rows_of_a(const Warp& warp, const PendingProduct& product, float (*a)[kMostK]) {
-  const Instruction& instruction = *product.instruction;
-  const Type type = type_of_a(instruction);
-  const float scale = static_cast<float>(instruction.numbers[kScaleA]);
-  if (instruction.elements == 1) {
-    const bool mn_major = instruction.numbers[kTransposeA] != 0;
-    read_matrix(*warp.block, Descriptor(product.a), warp.index % 4 * kWarpRows, kWarpRows, k_of(instruction),
-                type, mn_major, [&](int row, int k, float value) { a[row][k] = scale * value; });
-    return;
-  }
-  const int per = elements_in_word(type), first = accumulators_of(instruction);
-  for (int lane = 0; lane < kWarpSize; ++lane) {
-    for (int r = 0; r < 4; ++r) {
-      float elements[kMostInWord];
-      unpack(type, values<uint32_t>(warp, instruction, first + r)[lane], elements);
-      for (int e = 0; e < per; ++e)
-        a[lane / 4 + (r & 1) * 8][(r >> 1) * 4 * per + lane % 4 * per + e] = scale * elements[e];
-    }
-  }
-}
-
-void read_b(const Warp& warp, const PendingProduct& product, float (*b)[kMostColumns]) {
-  const Instruction& instruction = *product.instruction;
-  const float scale = static_cast<float>(instruction.numbers[kScaleB]);
-  read_matrix(*warp.block, Descriptor(product.b), 0, columns_of(instruction), k_of(instruction),
-              type_of_b(instruction), instruction.numbers[kTransposeB] != 0,
-              [&](int column, int k, float value) { b[k][column] = scale * value; });
-}
 
 // The values of a register of wgmma that the latest fence has seen.
 char* fenced_value(Warp& warp, Operand operand) {
@@ -147,9 +44,9 @@ void check_product(Warp& warp, const PendingProduct& product) {
                     kRegisterBytes) != 0)
       fail(kLaunchFailure, "wgmma: ", n < accumulators ? "an accumulator" : "a register of A",
            " has changed since the latest wgmma.fence");
-  const int k_size = k_of(instruction), t = kUnitWords * elements_in_word(type_of_a(instruction));
+  const int t = kUnitWords * elements_in_word(type_of_a(instruction));
   const Block& block = *warp.block;
-  const auto check = [&](uint64_t bits, int first, int count, bool mn_major) {
+  const auto check = [&](uint64_t bits, int first, int count, int k_size, bool mn_major) {
     for (int mn = 0; mn < count; mn += mn_major ? t : 1)
       for (int k = 0; k < k_size; k += mn_major ? 1 : t) {
         const uint32_t address = unit_address(Descriptor(bits), first + mn, k, t, mn_major);
@@ -159,8 +56,10 @@ void check_product(Warp& warp, const PendingProduct& product) {
       }
   };
   if (instruction.elements == 1)
-    check(product.a, warp.index % 4 * kWarpRows, kWarpRows, instruction.numbers[kTransposeA] != 0);
-  check(product.b, 0, columns_of(instruction), instruction.numbers[kTransposeB] != 0);
+    check(product.a, warp.index % 4 * kWarpRows, kWarpRows, stored_k_of(instruction),
+          instruction.numbers[wgmma_number::transpose_a] != 0);
+  check(product.b, 0, columns_of(instruction), k_of(instruction),
+        instruction.numbers[wgmma_number::transpose_b] != 0);
   warp.async.unwaited.push_back({&instruction, product.group});
   for (int n = 0; n < accumulators; ++n) {
     const size_t unit = static_cast<size_t>(instruction.operands[n].at / kRegisterUnit);
@@ -170,7 +69,7 @@ void check_product(Warp& warp, const PendingProduct& product) {
 
 void wgmma(Warp& warp, const Instruction& instruction, uint32_t) {
   const int of_a = accumulators_of(instruction), of_b = of_a + instruction.elements;
-  PendingProduct product{&instruction, 0, 0, false, warp.async.product_group};
+  PendingProduct product{&instruction, 0, 0, false, warp.async.product_group, {}};
   const auto descriptor = [&](int operand) {
     const uint64_t* bits = values<uint64_t>(warp, instruction, operand);
     for (int lane = 1; lane < kWarpSize; ++lane)
@@ -185,6 +84,8 @@ void wgmma(Warp& warp, const Instruction& instruction, uint32_t) {
   const uint32_t scale_d = predicate(warp, instruction, of_b + 1);
   if (scale_d != 0 && scale_d != kAllLanes) fail(kLaunchFailure, "wgmma: scale-d differs between lanes");
   product.add = scale_d != 0;
+  if (instruction.option2)
+    std::copy_n(values<uint32_t>(warp, instruction, of_b + 2), kWarpSize, product.metadata.begin());
   if (warp.block->launch->launch.checks.proxies) check_product(warp, product);
   if (warp.block->launch->launch.late.products) {
     warp.async.products.push_back(product);
@@ -257,103 +158,11 @@ void fence(Warp& warp, const Instruction&, uint32_t) {
                   kRegisterBytes);
 }
 
-// Eight columns, in vectors that the compiler does not find in loops.
-constexpr int kColumns = 8, kRowsAtOnce = 4;
-typedef float Floats __attribute__((vector_size(kColumns * sizeof(float))));
-typedef double Doubles __attribute__((vector_size(kColumns * sizeof(double))));
-
-// Sets the sums of a row, from `column` on, to `products`, and to what they were before if `add`. Of columns
-// 8 j to 8 j + 7, lane 4 (row % 8) + t has 2 t and 2 t + 1, in the elements 4 j + 2 (row / 8) and the next.
-void accumulate(const Warp& warp, const Instruction& instruction, bool add, int row, int column,
-                const Doubles& products) {
-  const int lane = row % 8 * 4, element = column / 8 * 4 + row / 8 * 2;
-  const Type type = type_of_d(instruction);
-  if (type == Type::f16) {
-    uint32_t* pairs = values<uint32_t>(warp, instruction, element / 2) + lane;
-    for (int c = 0; c < kColumns; ++c) {
-      uint32_t& pair = pairs[c / 2];
-      const int shift = 16 * (c % 2);
-      const double before = add ? half_to_float(static_cast<uint16_t>(pair >> shift)) : 0.0;
-      pair = (pair & ~(0xFFFFu << shift)) | uint32_t{Half::from(before + products[c])} << shift;
-    }
-    return;
-  }
-  const TensorSums rounding = warp.block->launch->launch.tensor_sums;
-  for (int odd = 0; odd < 2; ++odd) {
-    if (type == Type::f32) {
-      float* d = values<float>(warp, instruction, element + odd) + lane;
-      for (int t = 0; t < kColumns / 2; ++t)
-        d[t] = tensor_sum((add ? double{d[t]} : 0.0) + products[2 * t + odd], rounding);
-      continue;
-    }
-    int32_t* d = values<int32_t>(warp, instruction, element + odd) + lane;
-    for (int t = 0; t < kColumns / 2; ++t) {
-      const int64_t sum = (add ? d[t] : 0) + static_cast<int64_t>(products[2 * t + odd]);
-      d[t] = static_cast<int32_t>(instruction.option ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX) : sum);
-    }
-  }
-}
-
-// With TensorSums::aligned, for sums of floats: of each row after the other.
-void execute_aligned(const Warp& warp, const PendingProduct& product, const float (*a)[kMostK],
-                     const float (*b)[kMostColumns]) {
-  const Instruction& instruction = *product.instruction;
-  const int columns = columns_of(instruction);
-  const bool halves = type_of_d(instruction) == Type::f16;
-  for (int row = 0; row < kWarpRows; ++row) {
-    // The registers are those of accumulate().
-    const auto place = [&](int column) {
-      return std::pair(column / 8 * 4 + row / 8 * 2 + column % 2, row % 8 * 4 + column % 8 / 2);
-    };
-    double d[kMostColumns] = {};
-    for (int column = 0; product.add && column < columns; ++column) {
-      const auto [element, lane] = place(column);
-      d[column] = halves ? half_to_float(static_cast<uint16_t>(
-                               values<uint32_t>(warp, instruction, element / 2)[lane] >> 16 * (element % 2)))
-                         : values<float>(warp, instruction, element)[lane];
-    }
-    add_aligned_products(a[row], b[0], kMostColumns, k_of(instruction), columns, d);
-    for (int column = 0; column < columns; ++column) {
-      const auto [element, lane] = place(column);
-      if (halves) {
-        uint32_t& pair = values<uint32_t>(warp, instruction, element / 2)[lane];
-        const int shift = 16 * (element % 2);
-        pair = (pair & ~(0xFFFFu << shift)) | uint32_t{Half::from(d[column])} << shift;
-      } else {
-        values<float>(warp, instruction, element)[lane] = static_cast<float>(d[column]);
-      }
-    }
-  }
-}
-
 }  // namespace
 
 void execute_product(Warp& warp, const PendingProduct& product) {
-  const Instruction& instruction = *product.instruction;
-  const int columns = columns_of(instruction), k_size = k_of(instruction);
-  static thread_local float b[kMostK][kMostColumns];
-  float a[kWarpRows][kMostK];
-  read_b(warp, product, b);
-  read_rows_of_a(warp, product, a);
-  const bool aligned = warp.block->launch->launch.tensor_sums == TensorSums::aligned;
-  if (aligned && type_of_d(instruction) != Type::s32) {
-    execute_aligned(warp, product, a, b);
-    set_fenced_accumulators(warp, instruction);
-    return;
-  }
-  for (int column = 0; column < columns; column += kColumns)
-    for (int row = 0; row < kWarpRows; row += kRowsAtOnce) {
-      Doubles sums[kRowsAtOnce] = {};
-      for (int k = 0; k < k_size; ++k) {
-        Floats of_b;
-        std::memcpy(&of_b, &b[k][column], sizeof(of_b));
-        const Doubles factors = __builtin_convertvector(of_b, Doubles);
-        for (int r = 0; r < kRowsAtOnce; ++r) sums[r] += double{a[row + r][k]} * factors;
-      }
-      for (int r = 0; r < kRowsAtOnce; ++r)
-        accumulate(warp, instruction, product.add, row + r, column, sums[r]);
-    }
-  set_fenced_accumulators(warp, instruction);
+  compute_product(warp, product);
+  set_fenced_accumulators(warp, *product.instruction);
 }
 
 void check_not_in_flight(const Warp& warp, const Instruction& instruction) {
@@ -396,19 +205,36 @@ bool has_types(Type d, Type a, Type b) {
   }
 }
 
-// wgmma.mma_async.sync.aligned.m64nNkK{.satfinite}.dtype.atype.btype d, a, b, scale-d, and for floats
-// scale-a, scale-b, and for 16-bit types the transposes: of A only if it is in shared memory.
+// The metadata and the selector of a sparse product, arguments 3 and 4.
+bool add_metadata(Decoder& decoder, Draft& draft) {
+  const Type type = type_of_a(draft.instruction);
+  const Layout layout{kWarpRows, k_of(draft.instruction), elements_in_word(type)};
+  const int lanes = lanes_with_metadata(layout, sparsity_of(type));
+  uint64_t selector = 0;
+  if (!parse_number(draft.arguments.at(4), 4, &selector) || selector >= 4u / static_cast<unsigned>(lanes))
+    return false;
+  draft.add(decoder.source(draft.arguments.at(3), 4));
+  draft.numbers.push_back(static_cast<int32_t>(selector));
+  return true;
+}
+
+// wgmma.mma_async{.sp}.sync.aligned.m64nNkK{.satfinite}.dtype.atype.btype d, a, b, {sp-meta, sp-sel,}
+// scale-d, and for floats scale-a, scale-b, and for 16-bit types the transposes: of A only if it is in shared
+// memory.
 bool decode_product(Decoder& decoder, Draft& draft) {
   Instruction& instruction = draft.instruction;
-  const size_t count = draft.parts.size();
-  if (count < 8) return false;
+  const size_t count = draft.parts.size(), sparse = draft.has("sp") ? 1 : 0;
+  if (count < 8 + sparse) return false;
   const Type d = type_named(draft.parts[count - 3]), a_type = type_named(draft.parts[count - 2]);
   const Type b_type = draft.type();
-  std::string_view shape = draft.parts[4];
-  int columns = 0;
+  std::string_view shape = draft.parts[4 + sparse];
+  int columns = 0, k = 0;
   if (!has_types(d, a_type, b_type) || !shape.starts_with("m64n")) return false;
   shape.remove_prefix(4);
   take_number(shape, &columns);
+  if (!shape.starts_with("k")) return false;
+  shape.remove_prefix(1);
+  take_number(shape, &k);
   instruction.run = wgmma;
   decoder.uses_async_reads();
   instruction.immediate = static_cast<int64_t>(a_type);
@@ -416,6 +242,8 @@ bool decode_product(Decoder& decoder, Draft& draft) {
   instruction.bytes = static_cast<uint8_t>(d);
   instruction.immediate2 = columns;
   instruction.option = draft.has("satfinite");
+  instruction.option2 = sparse != 0;
+  if (k != k_of(instruction)) return false;
   for (const std::string_view text : elements_of(draft.arguments.at(0))) draft.add(decoder.destination(text));
   if (draft.operands.size() != static_cast<size_t>(accumulators_of(instruction))) return false;
   const std::vector<std::string_view> a = elements_of(draft.arguments.at(1));
@@ -423,18 +251,20 @@ bool decode_product(Decoder& decoder, Draft& draft) {
   for (const std::string_view text : a) draft.add(decoder.source(text, a.size() == 1 ? 8 : 4));
   const size_t registers = draft.operands.size() - (a.size() == 1 ? 1 : 0);
   for (size_t n = 0; n < registers; ++n) decoder.add_product_register(draft.operands[n]);
+  const size_t scale_d = 3 + 2 * sparse;
   draft.add(decoder.source(draft.arguments.at(2), 8));
-  draft.add(decoder.source(draft.arguments.at(3), 0));
-  const auto argument = [&](size_t n, int32_t otherwise) {
+  draft.add(decoder.source(draft.arguments.at(scale_d), 0));
+  const auto argument = [&](size_t behind, int32_t otherwise) {
+    const size_t n = scale_d + behind;
     uint64_t number = 0;
     return n < draft.arguments.size() && parse_number(draft.arguments[n], 4, &number)
                ? static_cast<int32_t>(number)
                : otherwise;
   };
   const bool halves = elements_in_word(a_type) == 2, a_in_memory = a.size() == 1;
-  draft.numbers = {argument(4, 1), argument(5, 1), halves && a_in_memory ? argument(6, 0) : 0,
-                   halves ? argument(a_in_memory ? 7 : 6, 0) : 0};
-  return true;
+  draft.numbers = {argument(1, 1), argument(2, 1), halves && a_in_memory ? argument(3, 0) : 0,
+                   halves ? argument(a_in_memory ? 4 : 3, 0) : 0};
+  return sparse == 0 || add_metadata(decoder, draft);
 }
 
 }  // namespace

@@ -42,9 +42,9 @@ Program& Program::get() {
   return program;
 }
 
-Unit* Program::add_unit(const void* fat_binary) {
+Unit* Program::add_unit(const std::vector<const void*>& fat_binaries) {
   const std::lock_guard lock(mutex_);
-  units_.push_back(std::make_unique<Unit>(fat_binary));
+  units_.push_back(std::make_unique<Unit>(fat_binaries));
   return units_.back().get();
 }
 
@@ -94,9 +94,13 @@ Unit::Loaded& Program::load(Unit& unit, int device) {
   const bool shared = !unit.has_variables || !unit.managed.empty();
   Unit::Loaded& loaded = unit.loaded[{10 * gpu.major + gpu.minor, shared ? -1 : device}];
   if (loaded.module) return loaded;
-  FatBinary::Code code = unit.code.code_for(gpu.major, gpu.minor);
-  loaded.architecture = code.architecture;
-  loaded.module = ptx::load(std::move(code.text));
+  std::vector<std::string> texts;
+  for (const FatBinary& binary : unit.code) {
+    FatBinary::Code code = binary.code_for(gpu.major, gpu.minor);
+    if (texts.empty() || code.architecture < loaded.architecture) loaded.architecture = code.architecture;
+    texts.push_back(std::move(code.text));
+  }
+  loaded.module = ptx::load(texts.size() == 1 ? std::move(texts[0]) : link(std::move(texts)));
   static const bool reported = report_at_exit();
   static_cast<void>(reported);
   // What several devices share are constants that the compiler made, such as the texts of printf().

@@ -16,15 +16,16 @@
 
 namespace ptx {
 
-// One translation unit of the program.
+// One translation unit of the program, or all that nvcc -rdc=true compiled.
 struct Unit {
-  explicit Unit(const void* fat_binary) : code(fat_binary) {}
+  explicit Unit(const std::vector<const void*>& fat_binaries)
+      : code(fat_binaries.begin(), fat_binaries.end()) {}
 
   struct Loaded {
     std::shared_ptr<Module> module;
     int architecture = 0;
   };
-  FatBinary code;
+  std::vector<FatBinary> code;
   bool has_variables = false;
   // Variables that the host accesses by the pointers at these addresses. All devices then share the module.
   std::vector<std::pair<void**, std::string>> managed;
@@ -42,7 +43,7 @@ class Program {
  public:
   static Program& get();
 
-  Unit* add_unit(const void* fat_binary);
+  Unit* add_unit(const std::vector<const void*>& fat_binaries);
   void remove_unit(Unit* unit);
   // `host`: the address by which the host code names a kernel or a variable.
   void add_kernel(Unit* unit, const void* host, std::string name);

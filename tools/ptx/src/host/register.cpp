@@ -1,6 +1,8 @@
 // What nvcc's host code calls before main(), when a shared library is loaded, and at the end.
 #include <cuda_runtime_api.h>
 
+#include <vector>
+
 #include "program.h"
 #include "runtime.h"
 
@@ -13,8 +15,11 @@ namespace {
 struct Wrapper {
   int magic, version;
   const void* data;
-  void* file_or_prelinked;
+  // Version 2, of nvcc -rdc=true: the fat binaries of all translation units, and a null pointer. `data` is
+  // then what the device linker made of their machine code.
+  const void* const* prelinked;
 };
+constexpr int kLinked = 2;
 
 Unit* unit_of(void** handle) { return reinterpret_cast<Unit*>(handle); }
 
@@ -23,7 +28,12 @@ Unit* unit_of(void** handle) { return reinterpret_cast<Unit*>(handle); }
 extern "C" {
 
 void** __cudaRegisterFatBinary(void* wrapper) {
-  return reinterpret_cast<void**>(Program::get().add_unit(static_cast<const Wrapper*>(wrapper)->data));
+  const auto& binary = *static_cast<const Wrapper*>(wrapper);
+  std::vector<const void*> parts;
+  if (binary.version == kLinked && binary.prelinked)
+    for (const void* const* part = binary.prelinked; *part; ++part) parts.push_back(*part);
+  if (parts.empty()) parts.push_back(binary.data);
+  return reinterpret_cast<void**>(Program::get().add_unit(parts));
 }
 
 void __cudaRegisterFatBinaryEnd(void**) {}
