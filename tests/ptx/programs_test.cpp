@@ -80,7 +80,10 @@ TEST(PtxPrograms, FilesMayBeLinked) {
   EXPECT_EQ(result.text, "added 1 twice\nadded 4 twice\n133 103 73 43\n");
   EXPECT_EQ(result.status, 0);
   const Result wrong = run(program("linked") + " past");
-  EXPECT_NE(wrong.text.find("at linked.cu:12: st."), std::string::npos) << wrong.text;
+  EXPECT_NE(wrong.text.find("linked.cu:12: st."), std::string::npos) << wrong.text;
+  const Result old = run(program("linked", "t4"));
+  const std::string refused = "the program's PTX (8.0) does not run on a device of compute capability 7.5";
+  EXPECT_NE(old.text.find(refused), std::string::npos) << old.text;
 }
 
 TEST(PtxPrograms, AReportHasTheKernelsAndFormsOfAllProcesses) {

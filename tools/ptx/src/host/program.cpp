@@ -96,10 +96,15 @@ Unit::Loaded& Program::load(Unit& unit, int device) {
   if (loaded.module) return loaded;
   std::vector<std::string> texts;
   for (const FatBinary& binary : unit.code) {
-    FatBinary::Code code = binary.code_for(gpu.major, gpu.minor);
-    if (texts.empty() || code.architecture < loaded.architecture) loaded.architecture = code.architecture;
-    texts.push_back(std::move(code.text));
+    try {
+      FatBinary::Code code = binary.code_for(gpu.major, gpu.minor);
+      if (texts.empty() || code.architecture < loaded.architecture) loaded.architecture = code.architecture;
+      texts.push_back(std::move(code.text));
+    } catch (const Fault& fault) {
+      if (!loaded.lacks) loaded.lacks = fault;
+    }
   }
+  if (texts.empty()) throw *loaded.lacks;
   loaded.module = ptx::load(texts.size() == 1 ? std::move(texts[0]) : link(std::move(texts)));
   static const bool reported = report_at_exit();
   static_cast<void>(reported);
@@ -119,6 +124,7 @@ KernelCode Program::kernel(const void* host, int device) {
   return told(named.name, [&] {
     const Unit::Loaded& loaded = load(*named.unit, device);
     const Kernel* const kernel = find_kernel(*loaded.module, named.name);
+    if (!kernel && loaded.lacks) throw *loaded.lacks;
     simt::require(kernel, cudaErrorInvalidDeviceFunction);
     return KernelCode{loaded.module, kernel, loaded.architecture};
   });

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -24,6 +25,9 @@ struct Unit {
   struct Loaded {
     std::shared_ptr<Module> module;
     int architecture = 0;
+    // Why the module lacks the code of a fat binary, if others have some: nvcc -rdc=true adds the library of
+    // device runtime functions, whose PTX only the newest GPUs run.
+    std::optional<Fault> lacks;
   };
   std::vector<FatBinary> code;
   bool has_variables = false;
