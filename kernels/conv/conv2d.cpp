@@ -4,6 +4,7 @@
 #include <rondo/kernels/conv/conv_checks.h>
 #include <rondo/kernels/conv/conv_plan.h>
 #include <rondo/kernels/conv/direct/few_channels.h>
+#include <rondo/kernels/conv/direct/grouped.h>
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/core/counted.h>
 
@@ -22,6 +23,8 @@ int64_t workspace_bytes(const ConvProblem& problem, const ConvPlan* plan) {
 Status find_plan(const char* name, const ConvProblem& problem, const ConvPlan* plan, ConvPlan* found) {
   if (plan) {
     *found = *plan;
+    if (problem.geometry.groups > 1 && plan->method != ConvMethod::grouped)
+      return bad_argument(name, ": the plan is for one group, the convolution has ", problem.geometry.groups);
     if (plan->method != ConvMethod::implicit_gemm || plan->gemm.tile.arithmetic == problem.arithmetic)
       return {};
     return bad_argument(name, ": the tile is one of ", name_of(plan->gemm.tile.arithmetic),
@@ -45,6 +48,7 @@ Status forward(const ConvPlan& plan, T* y, const T* x, const T* filter, const Co
                                static_cast<float*>(workspace.data), stream);
   }
   if (plan.method == ConvMethod::few_channels) return few_channels_forward(y, x, filter, epilogue, g, stream);
+  if (plan.method == ConvMethod::grouped) return grouped_forward(y, x, filter, epilogue, g, stream);
   const ImplicitGemmArguments<T> arguments = {y, x, filter, epilogue, g, plan.splits};
   return run_implicit_gemm("conv2d_forward", ConvOperation::forward, plan.gemm, arguments, workspace, parts,
                            stream);
@@ -128,6 +132,8 @@ Status conv2d_data_gradient_with_plan(const ConvPlan* wanted, ImageView<T> dx, I
       return winograd::data_gradient(plan.winograd_tile, dx.data, dy.data, filter.data, g,
                                      static_cast<float*>(workspace.data), stream);
   }
+  if (plan.method == ConvMethod::grouped)
+    return grouped_data_gradient(dx.data, dy.data, filter.data, g, stream);
   const ImplicitGemmArguments<T> arguments = {dx.data, dy.data, filter.data, {}, g, plan.splits};
   int64_t no_parts = 0;
   return run_implicit_gemm(kName, kOperation, plan.gemm, arguments, workspace, &no_parts, stream);
@@ -164,6 +170,8 @@ Status conv2d_filter_gradient_with_plan(const ConvPlan* wanted, FilterView<float
   }
   if (plan.method == ConvMethod::few_channels)
     return few_channels_filter_gradient(dw.data, dy.data, x.data, g, plan.splits, partials, stream);
+  if (plan.method == ConvMethod::grouped)
+    return grouped_filter_gradient(dw.data, dy.data, x.data, g, plan.splits, partials, stream);
   return run_implicit_gemm_filter_gradient(kName, plan.gemm, dw.data, dy.data, x.data, g, plan.splits,
                                            workspace, stream);
 }
@@ -172,9 +180,8 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
                                             const FilterView<const float>& filter,
                                             const Conv2dOptions& options, DType type) {
   ConvGeometry g;
-  const ImageView<const float> y = {
-      nullptr, x.images, conv2d_output_size(x.height, filter.height, options.stride_h, options.pad_h),
-      conv2d_output_size(x.width, filter.width, options.stride_w, options.pad_w), filter.out_channels};
+  const auto [p, q] = conv2d_output_sides(x.height, x.width, filter.height, filter.width, options);
+  const ImageView<const float> y = {nullptr, x.images, p, q, filter.out_channels};
   if (!check_conv2d_shapes({"conv2d_workspace_bytes", "x", "y", "filter"}, x, y, filter, options, &g).ok())
     return {};
   const Arithmetic arithmetic = arithmetic_of(type, options.math);

@@ -1,11 +1,12 @@
 // Two-dimensional convolution and its two gradients, of float32, bfloat16 or float16 data. As in all neural
 // networks, it is a cross-correlation.
 //
-//   y[n,p,q,k]  = relu(bias[k] + residual[n,p,q,k] + sum over r,s,c of x[n,h,w,c] * filter[k,r,s,c])
-//   dx[n,h,w,c] = sum over the same terms of dy[n,p,q,k] * filter[k,r,s,c]
-//   dw[k,r,s,c] = sum over n,p,q of dy[n,p,q,k] * x[n,h,w,c]
+//   y[n,p,q,k]  = relu(bias[k] + residual[n,p,q,k] + sum over r,s,c of x[n,h,w,g+c] * filter[k,r,s,c])
+//   dx[n,h,w,g+c] = sum over the same terms of dy[n,p,q,k] * filter[k,r,s,c]
+//   dw[k,r,s,c] = sum over n,p,q of dy[n,p,q,k] * x[n,h,w,g+c]
 //
-//   where h = p * stride_h + r - pad_h, w = q * stride_w + s - pad_w
+//   where h = p * stride_h + r * dilation_h - pad_h, w = q * stride_w + s * dilation_w - pad_w, and g is the
+//   first channel of the group of k: k / (out_channels / groups) * (channels of x / groups)
 //
 // x is zero outside its height and width. Source: LeCun et al., "Gradient-based learning applied to document
 // recognition", 1998. The dimension names are those of cuDNN (Chetlur et al., 2014).
@@ -30,15 +31,17 @@
 //   multiply-add) on GPUs, and on CPUs if the build uses the FMA instruction. Winograd's algorithm rounds
 //   sums of up to 16 inputs before it multiplies them, and adds fewer products. Its errors are about as
 //   large as those of the direct sum. docs/numerics.md has the errors of the other arithmetics. y and dw of a
-//   convolution with few input channels are computed by fp32 multiply-adds in every arithmetic.
+//   convolution with few input channels, and all of one with groups, are computed by fp32 multiply-adds in
+//   every arithmetic.
 // Determinism: the bits depend only on the shapes and the options. With tensor cores they depend on the kind
 //   of GPU, and on one of compute capability 9.0 also on whether the pointers and the pixels begin at
 //   multiples of 16 bytes: then wgmma may multiply instead of mma.sync (docs/numerics.md). So do the `sums`
 //   of an epilogue.
-// Errors: bad_argument for negative sizes or padding, strides below 1, a filter larger than the padded input,
-//   shapes that do not match, null pointers to elements, misalignment, an overlap, a dimension of 2^31 or
-//   more, an invalid enumerator, the algorithm winograd for an unsupported convolution or with tf32 or
-//   tf32x3, a workspace that is too small, a `math` that the device does not have.
+// Errors: bad_argument for negative sizes or padding, strides, dilations or groups below 1, groups that do
+//   not divide the channels of x and y, taps that cover more than the padded input, shapes that do not match,
+//   null pointers to elements, misalignment, an overlap, a dimension of 2^31 or more, an invalid enumerator,
+//   the algorithm winograd for an unsupported convolution or with tf32 or tf32x3, a workspace that is too
+//   small, a `math` that the device does not have.
 #pragma once
 
 #include <rondo/kernels/conv/conv2d_options.h>

@@ -5,6 +5,7 @@
 #include <rondo/kernels/core/view.h>
 
 #include <cstdint>
+#include <optional>
 
 namespace rondo {
 
@@ -23,10 +24,17 @@ enum class ConvAlgorithm { automatic, direct, winograd };
 struct Conv2dOptions {
   int64_t stride_h = 1;
   int64_t stride_w = 1;
-  int64_t pad_h = 0;  // zeros at the top and at the bottom, each
-  int64_t pad_w = 0;  // zeros on the left and on the right, each
+  int64_t pad_h = 0;  // zeros at the top and, without pad_bottom, at the bottom
+  int64_t pad_w = 0;  // zeros on the left and, without pad_right, on the right
   ConvAlgorithm algorithm = ConvAlgorithm::automatic;
   Math math = Math::fp32;  // of the products
+  int64_t dilation_h = 1;  // the distance of adjacent taps in x
+  int64_t dilation_w = 1;
+  // The channels of x and y are divided into as many groups of adjacent ones. An output channel sums over the
+  // input channels of its group, so filter.in_channels is x.channels / groups. With as many groups as
+  // channels the convolution is depthwise.
+  int64_t groups = 1;
+  std::optional<int64_t> pad_bottom = {}, pad_right = {};
 };
 
 template <class T>
@@ -48,12 +56,32 @@ struct Conv2dEpilogueOf {
 };
 using Conv2dEpilogue = Conv2dEpilogueOf<float>;
 
-// The number of rows (columns) of y: floor((size + 2 pad - filter) / stride) + 1. 0 for a filter that does
-// not fit and for arguments that conv2d_forward() rejects.
+// The number of rows (columns) of y: floor((size + pad + end - covered) / stride) + 1, where the taps of the
+// filter cover (filter - 1) * dilation + 1 rows, and `end` is the padding behind the last row. 0 for a filter
+// that does not fit and for arguments that conv2d_forward() rejects.
+constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t stride, int64_t pad,
+                                     int64_t dilation, int64_t end) {
+  constexpr int64_t kMost = int64_t{1} << 60;  // limit below which size + pad + end does not overflow
+  if (size < 0 || filter < 1 || stride < 1 || pad < 0 || dilation < 1 || end < 0) return 0;
+  if (size > kMost || pad > kMost || end > kMost) return 0;
+  const int64_t padded = size + pad + end;
+  if (padded < 1 || filter - 1 > (padded - 1) / dilation) return 0;
+  return (padded - 1 - (filter - 1) * dilation) / stride + 1;
+}
 constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t stride, int64_t pad) {
-  constexpr int64_t kMost = int64_t{1} << 61;  // limit below which size + 2 * pad does not overflow
-  if (size < 0 || filter < 1 || stride < 1 || pad < 0 || size > kMost || pad > kMost) return 0;
-  return filter > size + 2 * pad ? 0 : (size + 2 * pad - filter) / stride + 1;
+  return conv2d_output_size(size, filter, stride, pad, 1, pad);
+}
+
+// The height and the width of y.
+struct Conv2dOutputSides {
+  int64_t height, width;
+};
+constexpr Conv2dOutputSides conv2d_output_sides(int64_t height, int64_t width, int64_t filter_height,
+                                                int64_t filter_width, const Conv2dOptions& options) {
+  return {conv2d_output_size(height, filter_height, options.stride_h, options.pad_h, options.dilation_h,
+                             options.pad_bottom.value_or(options.pad_h)),
+          conv2d_output_size(width, filter_width, options.stride_w, options.pad_w, options.dilation_w,
+                             options.pad_right.value_or(options.pad_w))};
 }
 
 struct Conv2dWorkspaceBytes {

@@ -1,5 +1,6 @@
 #include <rondo/kernels/conv/conv_checks.h>
 #include <rondo/kernels/conv/winograd/winograd.h>
+#include <rondo/kernels/core/counted.h>
 
 #include <initializer_list>
 #include <utility>
@@ -28,19 +29,41 @@ int64_t bounded_product(std::initializer_list<int64_t> sizes) {
   return product < kLimit ? product : kLimit;
 }
 
-Status check_axis(const ConvNames& names, const char* axis, int64_t size, int64_t filter, int64_t stride,
-                  int64_t pad, int64_t output) {
+// The options along an axis. `end`: the padding behind the last row; `side`: its name.
+struct AxisOptions {
+  const char *axis, *side;
+  int64_t stride, pad, dilation, end;
+  bool symmetric;
+};
+AxisOptions rows_in(const Conv2dOptions& o) {
+  return {"h", "bottom", o.stride_h, o.pad_h, o.dilation_h, o.pad_bottom.value_or(o.pad_h), !o.pad_bottom};
+}
+AxisOptions columns_in(const Conv2dOptions& o) {
+  return {"w", "right", o.stride_w, o.pad_w, o.dilation_w, o.pad_right.value_or(o.pad_w), !o.pad_right};
+}
+
+Status check_axis(const ConvNames& names, const AxisOptions& options, int64_t size, int64_t filter,
+                  int64_t output) {
+  const auto& [axis, side, stride, pad, dilation, end, symmetric] = options;
   if (stride < 1 || stride >= kLimit)
     return bad_argument(names.operation, ": stride_", axis, " is ", stride, ", must be from 1 to 2^31 - 1");
   if (pad < 0 || pad >= kLimit / 4)
     return bad_argument(names.operation, ": pad_", axis, " is ", pad, ", must be from 0 to 2^29 - 1");
+  if (end < 0 || end >= kLimit / 4)
+    return bad_argument(names.operation, ": pad_", side, " is ", end, ", must be from 0 to 2^29 - 1");
+  if (dilation < 1 || dilation >= kLimit)
+    return bad_argument(names.operation, ": dilation_", axis, " is ", dilation,
+                        ", must be from 1 to 2^31 - 1");
   if (filter < 1)
     return bad_argument(names.operation, ": ", names.filter, " is ", filter, " along ", axis,
                         ", must be at least 1");
-  if (filter > size + 2 * pad)
+  const int64_t covered = (filter - 1) * dilation + 1;
+  if (covered > size + pad + end)
     return bad_argument(names.operation, ": ", names.filter, " is ", filter, " along ", axis,
-                        ", must be at most the padded ", names.input, ", ", size, " + 2 * ", pad);
-  const int64_t expected = conv2d_output_size(size, filter, stride, pad);
+                        dilation > 1 ? concat(" and covers ", covered, " with dilation ", dilation) : "",
+                        ", must be at most the padded ", names.input, ", ", size,
+                        symmetric ? concat(" + 2 * ", pad) : concat(" + ", pad, " + ", end));
+  const int64_t expected = conv2d_output_size(size, filter, stride, pad, dilation, end);
   if (output != expected)
     return bad_argument(names.operation, ": ", names.output, " is ", output, " along ", axis, ", must be ",
                         expected);
@@ -79,21 +102,31 @@ Status check_conv2d_shapes(const ConvNames& names, const ImageView<const float>&
     return bad_argument(op, ": ", names.filter, " has ", filter.out_channels, " x ", filter.height, " x ",
                         filter.width, " x ", filter.in_channels, " values, must be below 2^31");
 
-  if (filter.in_channels != input.channels)
+  const int64_t groups = options.groups;
+  if (groups < 1 || groups >= kLimit)
+    return bad_argument(op, ": groups is ", groups, ", must be from 1 to 2^31 - 1");
+  for (const auto& [tensor, channels] :
+       {std::pair(names.input, input.channels), std::pair(names.output, output.channels)})
+    if (channels % groups != 0)
+      return bad_argument(op, ": groups is ", groups, ", must divide the channels of ", tensor, ", ",
+                          channels);
+  if (filter.in_channels != input.channels / groups)
     return bad_argument(op, ": ", names.filter, ".in_channels is ", filter.in_channels,
-                        ", must be the channels of ", names.input, ", ", input.channels);
+                        ", must be the channels of ", names.input, groups > 1 ? " in a group, " : ", ",
+                        input.channels / groups);
   if (output.channels != filter.out_channels)
     return bad_argument(op, ": ", names.output, ".channels is ", output.channels,
                         ", must be the out_channels of ", names.filter, ", ", filter.out_channels);
   if (output.images != input.images)
     return bad_argument(op, ": ", names.output, ".images is ", output.images, ", must be those of ",
                         names.input, ", ", input.images);
-  RONDO_RETURN_IF_ERROR(
-      check_axis(names, "h", input.height, filter.height, options.stride_h, options.pad_h, output.height));
-  RONDO_RETURN_IF_ERROR(
-      check_axis(names, "w", input.width, filter.width, options.stride_w, options.pad_w, output.width));
+  RONDO_RETURN_IF_ERROR(check_axis(names, rows_in(options), input.height, filter.height, output.height));
+  RONDO_RETURN_IF_ERROR(check_axis(names, columns_in(options), input.width, filter.width, output.width));
 
   const auto as_int = [](int64_t value) { return static_cast<int>(value); };
+  const auto pads = [](const AxisOptions& o, int64_t size, int64_t taps, int64_t outputs) {
+    return o.pad > 0 || (outputs - 1) * o.stride - o.pad + (taps - 1) * o.dilation >= size;
+  };
   *geometry = {.images = as_int(input.images),
                .h = as_int(input.height),
                .w = as_int(input.width),
@@ -107,6 +140,11 @@ Status check_conv2d_shapes(const ConvNames& names, const ImageView<const float>&
                .stride_w = output.width == 1 ? 1 : as_int(options.stride_w),
                .pad_h = as_int(options.pad_h),
                .pad_w = as_int(options.pad_w),
+               .dilation_h = filter.height == 1 ? 1 : as_int(options.dilation_h),
+               .dilation_w = filter.width == 1 ? 1 : as_int(options.dilation_w),
+               .groups = as_int(groups),
+               .padded = pads(rows_in(options), input.height, filter.height, output.height) ||
+                         pads(columns_in(options), input.width, filter.width, output.width),
                .patch = as_int(filter.height * filter.width * filter.in_channels),
                .output_pixels = output.images * output.height * output.width};
   if (options.algorithm == ConvAlgorithm::winograd && options.math != Math::fp32)
@@ -115,11 +153,12 @@ Status check_conv2d_shapes(const ConvNames& names, const ImageView<const float>&
   if (options.algorithm == ConvAlgorithm::winograd && !winograd::fits(*geometry))
     return bad_argument(
         op,
-        ": the algorithm winograd is for 3 x 3 filters with stride 1, padding up to 2, and channels "
-        "in multiples of 16; ",
+        ": the algorithm winograd is for 3 x 3 filters with stride 1, padding up to 2, no dilation, one "
+        "group, and channels in multiples of 16; ",
         names.filter, " is ", filter.out_channels, " x ", filter.height, " x ", filter.width, " x ",
         filter.in_channels, ", stride ", options.stride_h, " x ", options.stride_w, ", padding ",
-        options.pad_h, " x ", options.pad_w);
+        options.pad_h, " x ", options.pad_w, ", dilation ", options.dilation_h, " x ", options.dilation_w,
+        ", ", counted(groups, "group"));
   return {};
 }
 

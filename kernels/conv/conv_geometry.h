@@ -8,13 +8,16 @@
 namespace rondo {
 
 struct ConvGeometry {
-  int images;              // n
-  int h, w, c;             // input
-  int k, r, s;             // filter
-  int p, q;                // output; its channels are k
-  int stride_h, stride_w;  // 1 along an axis with one output: the stride has no effect and might overflow
-  int pad_h, pad_w;
-  int patch;              // summands per output: r * s * c
+  int images;                  // n
+  int h, w, c;                 // input
+  int k, r, s;                 // filter
+  int p, q;                    // output; its channels are k
+  int stride_h, stride_w;      // 1 along an axis with one output: the stride has no effect and might overflow
+  int pad_h, pad_w;            // at the top and on the left
+  int dilation_h, dilation_w;  // 1 along an axis with one tap
+  int groups;
+  bool padded;            // some output has a tap outside of the image
+  int patch;              // summands per output: r * s * c / groups
   int64_t output_pixels;  // over the whole batch: images * p * q
 };
 

@@ -1,6 +1,7 @@
 #include <rondo/kernels/conv/conv_plan.h>
 
 #include <rondo/kernels/conv/direct/few_channels.h>
+#include <rondo/kernels/conv/direct/grouped.h>
 
 #include <algorithm>
 
@@ -24,6 +25,7 @@ bool has_results(ConvOperation operation, const ConvGeometry& g) {
 ConvMethod choose_conv_method(const ConvProblem& p) {
   const ConvGeometry& g = p.geometry;
   if (!has_results(p.operation, g)) return ConvMethod::implicit_gemm;
+  if (g.groups > 1) return ConvMethod::grouped;
   if (winograd::wanted(g, p.algorithm, p.arithmetic)) return ConvMethod::winograd;
   if (p.operation != ConvOperation::data_gradient && has_few_channels(g)) return ConvMethod::few_channels;
   return ConvMethod::implicit_gemm;
@@ -34,6 +36,8 @@ int64_t conv_parts(const ConvProblem& p) {
   switch (choose_conv_method(p)) {
     case ConvMethod::few_channels:
       return filter_gradient ? few_channels_parts(p.geometry) : 1;
+    case ConvMethod::grouped:
+      return filter_gradient ? grouped_parts(p.geometry) : 1;
     case ConvMethod::winograd:
       return filter_gradient ? winograd::filter_gradient_parts(p.geometry) : 1;
     case ConvMethod::implicit_gemm:
@@ -75,6 +79,9 @@ std::ostream& operator<<(std::ostream& out, const ConvPlan& plan) {
   switch (plan.method) {
     case ConvMethod::few_channels:
       out << "few channels";
+      break;
+    case ConvMethod::grouped:
+      out << "groups";
       break;
     case ConvMethod::winograd:
       out << "Winograd: tile of "

@@ -12,7 +12,7 @@
 namespace rondo {
 
 // The folders direct/, winograd/ and implicit_gemm/.
-enum class ConvMethod { few_channels, winograd, implicit_gemm };
+enum class ConvMethod { few_channels, grouped, winograd, implicit_gemm };
 
 struct ConvProblem {
   ConvOperation operation = ConvOperation::forward;

@@ -18,9 +18,8 @@ Conv2dWorkspaceBytes conv2d_workspace_bound(const ImageView<const float>& x,
                                             const Conv2dOptions& options, DType type) {
   Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x, filter, options, type);
   ConvGeometry g;
-  const ImageView<const float> y = {
-      nullptr, x.images, conv2d_output_size(x.height, filter.height, options.stride_h, options.pad_h),
-      conv2d_output_size(x.width, filter.width, options.stride_w, options.pad_w), filter.out_channels};
+  const auto [p, q] = conv2d_output_sides(x.height, x.width, filter.height, filter.width, options);
+  const ImageView<const float> y = {nullptr, x.images, p, q, filter.out_channels};
   if (x.images == 0 ||
       !check_conv2d_shapes({"conv2d_workspace_bound", "x", "y", "filter"}, x, y, filter, options, &g).ok())
     return bytes;

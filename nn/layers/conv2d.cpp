@@ -21,12 +21,17 @@ class ConvOp final : public ProductOp<ConvOp> {
     std::string stride = options_.stride_h == 1 && options_.stride_w == 1
                              ? std::string()
                              : concat(", stride ", std::max(options_.stride_h, options_.stride_w));
-    return concat("conv ", out_.channels, " @ ", filter_.height, "x", filter_.width, stride,
-                  relu_ ? ", ReLU" : "", math_suffix(math_));
+    const std::string dilation =
+        options_.dilation_h == 1 && options_.dilation_w == 1
+            ? std::string()
+            : concat(", dilation ", std::max(options_.dilation_h, options_.dilation_w));
+    return concat("conv ", out_.channels, " @ ", filter_.height, "x", filter_.width, stride, dilation,
+                  options_.groups > 1 ? concat(", ", options_.groups, " groups") : "", relu_ ? ", ReLU" : "",
+                  math_suffix(math_));
   }
   double flops() const override {
     return 2.0 * static_cast<double>(out_.size()) *
-           static_cast<double>(filter_.height * filter_.width * in_.channels);
+           static_cast<double>(filter_.height * filter_.width * in_.channels / options_.groups);
   }
   bool fuse_sums() override { return sums_ = true; }
   int64_t workspace_bytes(int64_t batch) const override {
@@ -69,7 +74,7 @@ class ConvOp final : public ProductOp<ConvOp> {
   }
   template <class T>
   FilterView<T> filter(T* data) const {
-    return {data, out_.channels, filter_.height, filter_.width, in_.channels};
+    return {data, out_.channels, filter_.height, filter_.width, in_.channels / options_.groups};
   }
 
   Shape in_, out_;
@@ -80,36 +85,51 @@ class ConvOp final : public ProductOp<ConvOp> {
 
 }  // namespace
 
+AnyModule Conv2d::with_outputs(int64_t outputs) const {
+  if (options_.groups != 1) return Module::with_outputs(outputs);
+  return Conv2d(outputs, filter_, options_);
+}
+
 Value Conv2d::build(Graph& graph, Value x) const {
   const rondo::Conv2dOptions options = {
       options_.stride.height,   options_.stride.width,
       options_.padding.height,  options_.padding.width,
-      ConvAlgorithm::automatic, math_of_products("Conv2d", options_.math, graph, x.type)};
+      ConvAlgorithm::automatic, math_of_products("Conv2d", options_.math, graph, x.type),
+      options_.dilation.height, options_.dilation.width,
+      options_.groups};
   if (out_channels_ < 1 || filter_.height < 1 || filter_.width < 1 || options.stride_h < 1 ||
-      options.stride_w < 1 || options.pad_h < 0 || options.pad_w < 0)
+      options.stride_w < 1 || options.pad_h < 0 || options.pad_w < 0 || options.dilation_h < 1 ||
+      options.dilation_w < 1)
     throw Error(bad_argument("Conv2d: ", counted(out_channels_, "filter"), " of ", filter_.height, " x ",
                              filter_.width, " with stride ", options.stride_h, " x ", options.stride_w,
-                             " and padding ", options.pad_h, " x ", options.pad_w,
+                             ", dilation ", options.dilation_h, " x ", options.dilation_w, " and padding ",
+                             options.pad_h, " x ", options.pad_w,
                              ": all but the padding must be at least 1"));
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  const int64_t most = std::max(
-      {filter_.height, filter_.width, options.stride_h, options.stride_w, options.pad_h, options.pad_w});
+  const int64_t most = std::max({filter_.height, filter_.width, options.stride_h, options.stride_w,
+                                 options.pad_h, options.pad_w, options.dilation_h, options.dilation_w});
   if (most > kMost)
-    throw Error(bad_argument("Conv2d: a side of the filter, the stride or the padding is ", most,
-                             ", must be at most ", kMost));
-  checked_product("Conv2d: the weight", {out_channels_, filter_.height, filter_.width, x.shape.channels});
-  if (x.shape.height + 2 * options.pad_h < filter_.height ||
-      x.shape.width + 2 * options.pad_w < filter_.width)
+    throw Error(bad_argument("Conv2d: a side of the filter, the stride, the dilation or the padding is ",
+                             most, ", must be at most ", kMost));
+  if (options.groups < 1 || x.shape.channels % options.groups != 0 || out_channels_ % options.groups != 0)
+    throw Error(bad_argument("Conv2d: groups is ", options.groups, ", must be a divisor of ",
+                             x.shape.channels, " input channels and of ", out_channels_, " output channels"));
+  const int64_t in_channels = x.shape.channels / options.groups;
+  checked_product("Conv2d: the weight", {out_channels_, filter_.height, filter_.width, in_channels});
+  const auto [p, q] =
+      conv2d_output_sides(x.shape.height, x.shape.width, filter_.height, filter_.width, options);
+  if (p < 1 || q < 1)
     throw Error(bad_argument("Conv2d: the filter of ", filter_.height, " x ", filter_.width,
                              " does not fit the input of ", text(x.shape), " with padding ", options.pad_h,
-                             " x ", options.pad_w));
-  const Shape out = {conv2d_output_size(x.shape.height, filter_.height, options.stride_h, options.pad_h),
-                     conv2d_output_size(x.shape.width, filter_.width, options.stride_w, options.pad_w),
-                     out_channels_};
+                             " x ", options.pad_w,
+                             options.dilation_h > 1 || options.dilation_w > 1
+                                 ? concat(" and dilation ", options.dilation_h, " x ", options.dilation_w)
+                                 : ""));
+  const Shape out = {p, q, out_channels_};
   const int64_t taps = filter_.height * filter_.width;
-  const Fans fans = {taps * x.shape.channels, taps * out_channels_};
+  const Fans fans = {taps * in_channels, taps * out_channels_};
   const std::vector<int> parameters =
-      weight_and_bias(graph, {out_channels_, filter_.height, filter_.width, x.shape.channels}, out_channels_,
+      weight_and_bias(graph, {out_channels_, filter_.height, filter_.width, in_channels}, out_channels_,
                       options_.bias, options_.weights, fans);
   return graph.add(std::make_unique<ConvOp>(x.shape, out, filter_, options, options_.bias, x.type), {x}, out,
                    parameters);

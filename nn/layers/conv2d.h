@@ -16,11 +16,12 @@ struct Size2d {
   Size2d(int64_t h, int64_t w) : height(h), width(w) {}
 };
 
-//   y[n, p, q, k] = bias[k] + sum over r, s, c of
-//                   x[n, p * stride + r - padding, q * stride + s - padding, c] * weight[k, r, s, c]
+//   y[n, p, q, k] = bias[k] + sum over r, s, c of weight[k, r, s, c] *
+//                   x[n, p * stride + r * dilation - padding, q * stride + s * dilation - padding, c]
 //
-// (a cross-correlation, as is usual). Parameters: "weight" [out_channels, r, s, in_channels] and, with
-// `bias`, "bias" [out_channels].
+// (a cross-correlation, as is usual). With `groups` the channels of x and y are divided into as many groups,
+// and c counts those of the group of k; with as many groups as channels the layer is depthwise. Parameters:
+// "weight" [out_channels, r, s, in_channels / groups] and, with `bias`, "bias" [out_channels].
 class Conv2d : public Module {
  public:
   struct Options {
@@ -29,13 +30,15 @@ class Conv2d : public Module {
     bool bias = true;
     WeightInit weights = {};
     std::optional<Math> math = {};  // of the products; by default that of the graph
+    Size2d dilation = 1;
+    int64_t groups = 1;
   };
   Conv2d(int64_t out_channels, Size2d filter) : Conv2d(out_channels, filter, Options{}) {}
   Conv2d(int64_t out_channels, Size2d filter, Options options)
       : out_channels_(out_channels), filter_(filter), options_(options) {}
   Value build(Graph& graph, Value x) const override;
-  int64_t outputs() const override { return out_channels_; }
-  AnyModule with_outputs(int64_t outputs) const override { return Conv2d(outputs, filter_, options_); }
+  int64_t outputs() const override { return options_.groups == 1 ? out_channels_ : 0; }
+  AnyModule with_outputs(int64_t outputs) const override;
 
  private:
   int64_t out_channels_;

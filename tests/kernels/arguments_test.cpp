@@ -107,9 +107,11 @@ struct ConvKind {
   Math math = Math::fp32;
   ConvAlgorithm algorithm = ConvAlgorithm::automatic;
   int64_t images = 2;
+  int64_t groups = 1;
 
   std::string suffix() const {
-    return concat("/", channels, "_channels", math == Math::fp32 ? "" : concat("_", name_of(math)));
+    return concat("/", channels, "_channels", groups > 1 ? concat("_", groups, "_groups") : "",
+                  math == Math::fp32 ? "" : concat("_", name_of(math)));
   }
 };
 
@@ -126,7 +128,12 @@ struct ConvArguments {
                .pad_h = a.size("pad_h", 1),
                .pad_w = a.size("pad_w", 1),
                .algorithm = a.enumerator("algorithm", kind.algorithm),
-               .math = a.enumerator("math", kind.math)};
+               .math = a.enumerator("math", kind.math),
+               .dilation_h = a.size("dilation_h", 1, 1),
+               .dilation_w = a.size("dilation_w", 1, 1)};
+    options.groups = kind.groups;
+    options.pad_bottom = a.size("pad_bottom", 1);
+    options.pad_right = a.size("pad_right", 1);
   }
   template <class U>
   ImageView<U> x() const {
@@ -134,12 +141,12 @@ struct ConvArguments {
   }
   template <class U>
   ImageView<U> y() const {
-    return {nullptr, n, conv2d_output_size(h, 3, options.stride_h, options.pad_h),
-            conv2d_output_size(w, 3, options.stride_w, options.pad_w), k};
+    const auto [p, q] = conv2d_output_sides(h, w, 3, 3, options);
+    return {nullptr, n, p, q, k};
   }
   template <class U>
   FilterView<U> filter() const {
-    return {nullptr, k, 3, 3, c};
+    return {nullptr, k, 3, 3, c / options.groups};
   }
   Conv2dWorkspaceBytes bytes() const {
     return conv2d_workspace_bytes(x<const float>(), filter<const float>(), options, dtype_of<T>);
@@ -203,7 +210,7 @@ std::vector<Operation> convolutions_of(const ConvKind& kind) {
            }}};
 }
 
-// The paths for few channels, for implicit GEMMs, for Winograd's algorithm and for tensor cores.
+// The paths for few channels, for groups, for implicit GEMMs, for Winograd's algorithm and for tensor cores.
 std::vector<Operation> convolutions() {
   std::vector<Operation> all;
   const auto add = [&](const std::vector<Operation>& some) {
@@ -211,6 +218,7 @@ std::vector<Operation> convolutions() {
   };
   add(convolutions_of<float>({1}));
   add(convolutions_of<float>({6}));
+  add(convolutions_of<float>({.channels = 16, .groups = 16}));
   add(convolutions_of<float>({16, Math::fp32, ConvAlgorithm::winograd}));
   if (check_math("", Math::tf32).ok()) add(convolutions_of<float>({16, Math::tf32}));
   if (check_factor_type("", DType::bfloat16).ok()) add(convolutions_of<__nv_bfloat16>({16}));

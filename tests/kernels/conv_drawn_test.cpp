@@ -60,6 +60,7 @@ class DrawnTensorConvolutions : public testing::TestWithParam<Math> {
     if (c.n > 5) c.h = r + random.below(3), c.w = s + random.below(3), c.c = c.k = 1 + random.below(20);
     c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
     c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
+    draw_dilation_and_sides(random, c);
     return c;
   }
 
@@ -155,7 +156,7 @@ class DrawnConvolutions : public testing::Test {
                                        const std::vector<double>& want, const std::vector<double>& magnitude,
                                        int64_t summands) {
     const double error = method == ConvMethod::winograd ? 0
-                         : method == ConvMethod::few_channels
+                         : method == ConvMethod::few_channels || method == ConvMethod::grouped
                              ? largest_sum_error(Math::fp32, false, summands)
                              : largest_sum_error(A::kMath, uses_tensor_cores(Draws::kArithmetic), summands);
     return all_within(got, want, [&](size_t i) {
@@ -184,11 +185,11 @@ class DrawnConvolutions : public testing::Test {
     const ConvResults<T> got = Draws::compute(d, {x, filter, dy, bias});
     EXPECT_TRUE(near(of_y, got.y, conv2d_reference(c, read(of_y, x), read(of_y, filter), bias, d.fused),
                      conv2d_reference(c, read(of_y, abs_x), read(of_y, abs_filter), absolute(bias), false),
-                     c.r * c.s * c.c))
+                     c.r * c.s * c.in_channels()))
         << "forward";
     EXPECT_TRUE(near(of_dx, got.dx, conv2d_data_gradient_reference(c, read(of_dx, dy), read(of_dx, filter)),
                      conv2d_data_gradient_reference(c, read(of_dx, abs_dy), read(of_dx, abs_filter)),
-                     c.r * c.s * c.k))
+                     c.r * c.s * c.k / c.options.groups))
         << "data gradient";
     EXPECT_TRUE(near(of_dw, got.dw, conv2d_filter_gradient_reference(c, read(of_dw, dy), read(of_dw, x)),
                      conv2d_filter_gradient_reference(c, read(of_dw, abs_dy), read(of_dw, abs_x)),
@@ -221,7 +222,7 @@ TYPED_TEST(DrawnConvolutions, WithinTheBound) {
     no_images |= d.c.n == 0, no_inputs |= d.c.c == 0, no_filters |= d.c.k == 0, only_padding |= d.c.h == 0;
   }
   EXPECT_TRUE(no_images && no_inputs && no_filters && only_padding);
-  EXPECT_EQ(this->seen_.size(), kHasWinograd ? 3u : 2u) << "methods";
+  EXPECT_EQ(this->seen_.size(), kHasWinograd ? 4u : 3u) << "methods";
 }
 
 // The error of tf32x3 is at most 1.5 times that of strict fp32: the root mean square and, of these values,

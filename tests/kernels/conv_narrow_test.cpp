@@ -267,6 +267,7 @@ TYPED_TEST(ConvNarrow, DrawnShapes) {
         1 + random.below(4), r + random.below(9), s + random.below(9), channels(), channels(), r, s};
     c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
     c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
+    test::draw_dilation_and_sides(random, c);
     constexpr Arithmetic kArithmetic = arithmetic_of(dtype_of<TypeParam>, Math::fp32);
     constexpr TileId kTiles[] = {mma_tile(kArithmetic, 64, 64), mma_tile(kArithmetic, 128, 128)};
     const int64_t tile = random.below(fits(kTiles[1]) ? 3 : fits(kTiles[0]) ? 2 : 1);
@@ -316,6 +317,7 @@ TYPED_TEST(ConvNarrowWgmma, DrawnShapes) {
         1 + random.below(9), r + random.below(9), s + random.below(9), channels(), channels(), r, s};
     c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
     c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
+    test::draw_dilation_and_sides(random, c);
     const bool fused = random.below(2) == 0;
     check<TypeParam>(c, offsets_for_wgmma<TypeParam>(random), fused, drawn_with(draw));
   }
@@ -470,6 +472,7 @@ class ConvFloatWgmma : public testing::TestWithParam<Math> {
     c.*others = 1 + random.below(70);
     c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
     c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
+    test::draw_dilation_and_sides(random, c);
     return c;
   }
 };

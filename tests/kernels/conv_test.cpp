@@ -457,12 +457,22 @@ TEST_F(Conv2dRefuses, BadOptions) {
   expect_refused(xs(), ys(), ws(), {.pad_h = -1}, "pad_h is -1");
   expect_refused(xs(), ys(), ws(), {.pad_w = -2}, "pad_w is -2");
   expect_refused(xs(), ys(), ws(), {.pad_w = int64_t{1} << 40}, "pad_w");
+  expect_refused(xs(), ys(), ws(), {.pad_bottom = -1}, "pad_bottom is -1, must be from 0 to 2^29 - 1");
+  expect_refused(xs(), ys(), ws(), {.pad_right = -3}, "pad_right is -3");
+  expect_refused(xs(), ys(), ws(), {.dilation_h = 0}, "dilation_h is 0, must be from 1 to 2^31 - 1");
+  expect_refused(xs(), ys(), ws(), {.dilation_w = int64_t{1} << 31}, "dilation_w is 2147483648");
+  expect_refused(xs(), ys(), ws(), {.groups = 0}, "groups is 0, must be from 1 to 2^31 - 1");
 }
 
 TEST_F(Conv2dRefuses, ShapesThatDoNotFit) {
   auto w = ws();
   w.height = 7;
   expect_refused(xs(), ys(), w, {}, "at most the padded");
+  w = ws();
+  expect_refused(xs(), ys(), w, {.dilation_h = 3}, "along h and covers ");
+  expect_refused(xs(), ys(), w, {.dilation_w = 5, .pad_right = 0},
+                 "is 2 along w and covers 6 with dilation 5, must be at most the padded ");
+  expect_refused(xs(), ys(), w, {.groups = 5}, "groups is 5, must divide the channels of ");
   w = ws(), w.width = 0;
   expect_refused(xs(), ys(), w, {}, "must be at least 1");
   w = ws(), w.in_channels = 2;

@@ -12,7 +12,9 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma/im2col_axis.cuh>
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace rondo::test {
@@ -85,13 +87,15 @@ TEST(Im2colAxis, HasTheRowsAndTaps) {
   Random random(14);
   for (int draw = 0; draw < 2000; ++draw) {
     const int filter = static_cast<int>(1 + random.below(7)),
+              dilation = static_cast<int>(1 + random.below(4)), covered = (filter - 1) * dilation + 1,
               pad = static_cast<int>(random.below(filter + 1)),
-              x = static_cast<int>(filter + random.below(30)), stride = static_cast<int>(1 + random.below(4)),
-              y = (x + 2 * pad - filter) / stride + 1;
+              x = static_cast<int>(covered + random.below(30)),
+              stride = static_cast<int>(1 + random.below(4)), y = (x + 2 * pad - covered) / stride + 1;
     const bool forward = random.below(2) == 0;
-    const Axis axis = forward ? forward_axis(x, y, filter, stride, pad)
-                              : backward_axis(x, x + 2 * pad - filter + 1, filter, 1, pad, 0);
-    SCOPED_TRACE(concat(x, ", filter ", filter, ", stride ", stride, ", pad ", pad, forward ? "" : ", dx"));
+    const Axis axis = forward ? forward_axis(x, y, filter, stride, pad, dilation)
+                              : backward_axis(x, x + 2 * pad - covered + 1, filter, 1, pad, dilation, 0);
+    SCOPED_TRACE(concat(x, ", filter ", filter, ", stride ", stride, ", pad ", pad, ", dilation ", dilation,
+                        forward ? "" : ", dx"));
     ASSERT_TRUE(im2col_fits(axis));
     std::vector<int> bases;
     for (int base = lower_corner(axis); base <= axis.size - 1 + upper_corner(axis); base += axis.from_step)
@@ -101,11 +105,50 @@ TEST(Im2colAxis, HasTheRowsAndTaps) {
       ASSERT_EQ(filter_base(axis, row), bases[static_cast<size_t>(row)]);
       for (int tap = 0; tap < axis.taps; ++tap) {
         ASSERT_GE(filter_offset(axis, tap), 0);
-        // As y[p] sums x[p * stride - pad + t], and dx[h] sums dy[h + pad - t].
+        // As y[p] sums x[p * stride - pad + t * dilation], and dx[h] sums dy[h + pad - t * dilation].
         ASSERT_EQ(filter_base(axis, row) + filter_offset(axis, tap),
-                  forward ? row * stride - pad + tap : row + pad - tap);
+                  forward ? row * stride - pad + tap * dilation : row + pad - tap * dilation);
       }
     }
+  }
+}
+
+// Over the phases of a data gradient, each pixel of x sums each pixel of y whose taps read it, once, and
+// taps_between() has the taps that are inside of dy, for single rows exactly.
+TEST(Axis, HasThePairsOfTheDefinition) {
+  Random random(15);
+  for (int draw = 0; draw < 2000; ++draw) {
+    const int filter = static_cast<int>(1 + random.below(6)),
+              dilation = static_cast<int>(1 + random.below(6)), covered = (filter - 1) * dilation + 1,
+              stride = static_cast<int>(1 + random.below(6)),
+              pad = static_cast<int>(random.below(covered + 1)),
+              x = static_cast<int>(covered + random.below(12)), y = (x + 2 * pad - covered) / stride + 1;
+    SCOPED_TRACE(concat(x, ", filter ", filter, ", stride ", stride, ", pad ", pad, ", dilation ", dilation));
+    std::set<std::array<int, 3>> want, of_y, of_dx;  // pixel of x, pixel of y, tap
+    for (int p = 0; p < y; ++p)
+      for (int tap = 0; tap < filter; ++tap)
+        if (const int h = p * stride - pad + tap * dilation; h >= 0 && h < x) want.insert({h, p, tap});
+    const auto visit = [](const Axis& axis, const auto& found) {
+      for (int row = 0; row < axis.rows; ++row) {
+        const TapRange taps = taps_between(axis, row, row);
+        for (int t = 0; t < axis.taps; ++t) {
+          const int from = axis.from_first + row * axis.from_step + t * axis.tap_distance;
+          const bool inside = from >= 0 && from < axis.size;
+          EXPECT_EQ(inside, t >= taps.begin && t < taps.begin + taps.count) << "row " << row << ", tap " << t;
+          if (inside) found(axis.to_first + row * axis.to_step, from, axis.tap_first + t * axis.tap_step);
+        }
+      }
+    };
+    visit(forward_axis(x, y, filter, stride, pad, dilation), [&](int to, int from, int tap) {
+      EXPECT_TRUE(of_y.insert({from, to, tap}).second);
+    });
+    for (int phase = 0; phase < phases_of(x, stride); ++phase)
+      visit(backward_axis(x, y, filter, stride, pad, dilation, phase), [&](int to, int from, int tap) {
+        EXPECT_TRUE(of_dx.insert({to, from, tap}).second);
+      });
+    EXPECT_EQ(of_y, want);
+    EXPECT_EQ(of_dx, want);
+    ASSERT_FALSE(testing::Test::HasFailure());
   }
 }
 
@@ -173,6 +216,8 @@ TEST(WgmmaConv, ConsecutivePixelsWhereTheyVisitFewerTaps) {
   EXPECT_FALSE(fits(forward, {1, 9, 9, 8, 8, 3, 3, {.pad_h = 129}})) << "lower corner";
   EXPECT_FALSE(fits(forward, {1, 260, 9, 8, 8, 130, 3})) << "upper corner";
   EXPECT_FALSE(fits(forward, {1, 257, 9, 8, 8, 257, 3, {.pad_h = 128}})) << "offsets";
+  EXPECT_TRUE(fits(forward, {1, 9, 9, 8, 8, 6, 3, {.pad_h = 128, .dilation_h = 51}}));
+  EXPECT_FALSE(fits(forward, {1, 9, 9, 8, 8, 5, 3, {.pad_h = 128, .dilation_h = 64}})) << "offsets";
   // The pixels of y and the rows have numbers below 2^31: in y they are the same, in dx either may be more.
   constexpr int64_t k2To30 = int64_t{1} << 30;
   EXPECT_TRUE(fits(forward, {k2To30 - 1, 1, 2, 8, 8, 1, 1}));

@@ -83,6 +83,18 @@ class ConvDraws {
       c.r = c.s = 3, c.h = 3 + random.below(6), c.w = 3 + random.below(6);
       o.stride_h = o.stride_w = 1;
       c.c = 16 * (1 + random.below(4)), c.k = 16 * (1 + random.below(4));
+      if (random.below(2) == 0) o.pad_bottom = random.below(4);
+    } else {
+      draw_dilation_and_sides(random, c);
+      if (random.below(3) == 0) {
+        constexpr int64_t kGroups[] = {2, 3, 4, 7, 16, 33, 40};
+        o.groups = kGroups[random.below(7)];
+        const auto in_group = [&] {
+          return random.below(2) == 0 ? 1 : random.below(4) == 0 ? 8 : 1 + random.below(9);
+        };
+        c.c = o.groups * in_group(), c.k = o.groups * in_group();
+        if (random.below(3) == 0) c.c = c.k = o.groups;
+      }
     }
     switch (random.below(24)) {
       case 0:
@@ -96,13 +108,13 @@ class ConvDraws {
         break;
       case 3:  // an image of padding only
         c.h = 0;
-        o.pad_h = (c.r + 1) / 2;
+        o.pad_h = c.r * o.dilation_h;
         break;
     }
     const bool by_winograd = !uses_tensor_cores(kArithmetic) && winograd::fits(geometry_of(c));
     o.algorithm = static_cast<ConvAlgorithm>(random.below(by_winograd ? 3 : 2));
     const std::vector<TileId> all = tiles();
-    const bool with_tile = !all.empty() && random.below(3) == 0;
+    const bool with_tile = !all.empty() && o.groups == 1 && random.below(3) == 0;
     return {c,
             with_tile ? std::optional(all[static_cast<size_t>(random.below(std::ssize(all)))]) : std::nullopt,
             1 + random.below(3),

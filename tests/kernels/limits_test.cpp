@@ -187,10 +187,10 @@ TEST_F(Limits, SizesOfConvolutions) {
   // No images, and so no elements of x and y. The filter has elements, and an address that is misaligned.
   const auto conv = [&](const Conv& c) {
     const ImageView<float> x = {nullptr, 0, c.h, c.w, c.c},
-                           y = {nullptr, 0, conv2d_output_size(c.h, c.r, c.options.stride_h, c.options.pad_h),
-                                conv2d_output_size(c.w, c.s, c.options.stride_w, c.options.pad_w), c.k};
+                           y = {nullptr, 0, conv2d_output_sides(c.h, c.w, c.r, c.s, c.options).height,
+                                conv2d_output_sides(c.h, c.w, c.r, c.s, c.options).width, c.k};
     auto* const address = reinterpret_cast<float*>(reinterpret_cast<char*>(floats()) + 2);
-    const FilterView<float> filter = {address, c.k, c.r, c.s, c.c};
+    const FilterView<float> filter = {address, c.k, c.r, c.s, c.c / c.options.groups};
     const Status status = conv2d_forward(y, ImageView<const float>(x), FilterView<const float>(filter),
                                          c.options, {}, {}, stream_);
     const Status others[] = {conv2d_data_gradient(x, ImageView<const float>(y),
@@ -225,6 +225,17 @@ TEST_F(Limits, SizesOfConvolutions) {
          [&](int64_t pad) { return conv({.options = {.pad_h = pad}}); });
   expect(k2To31 / 4 - 1, "pad_w is 536870912, must be from 0 to 2^29 - 1", aligned,
          [&](int64_t pad) { return conv({.options = {.pad_w = pad}}); });
+  expect(k2To31 / 4 - 1, "pad_bottom is 536870912, must be from 0 to 2^29 - 1", aligned,
+         [&](int64_t pad) { return conv({.options = {.pad_bottom = pad}}); });
+  expect(k2To31 / 4 - 1, "pad_right is 536870912, must be from 0 to 2^29 - 1", aligned,
+         [&](int64_t pad) { return conv({.options = {.pad_right = pad}}); });
+  // A filter of one tap has no distance of taps.
+  expect(kMost, "dilation_h is 2147483648, must be from 1 to 2^31 - 1", aligned,
+         [&](int64_t dilation) { return conv({.options = {.dilation_h = dilation}}); });
+  expect(kMost, "dilation_w is 2147483648, must be from 1 to 2^31 - 1", aligned,
+         [&](int64_t dilation) { return conv({.options = {.dilation_w = dilation}}); });
+  expect(8, "covers 10 with dilation 9, must be at most the padded x, 9 + 2 * 0", aligned,
+         [&](int64_t dilation) { return conv({.h = 9, .r = 2, .options = {.dilation_h = dilation}}); });
   // 2^31 - 1 is a prime: 2^31 - 2 = 2 * 1073741823 elements are the most of two sides.
   expect(k2To31 / 2 - 1, "values, must be below 2^31", aligned,
          [&](int64_t w) { return conv({.h = 2, .w = w}); });

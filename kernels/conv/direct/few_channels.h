@@ -7,7 +7,7 @@
 
 namespace rondo {
 
-// True for few input channels and a filter bank that fits into the shared memory of a block.
+// True for few input channels, no dilation, and a filter bank that fits into the shared memory of a block.
 bool has_few_channels(const ConvGeometry& geometry);
 
 // T: float, __nv_bfloat16 or __half. The sums are fp32 and without tensor cores for all.

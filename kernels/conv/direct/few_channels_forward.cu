@@ -105,7 +105,8 @@ __global__ __launch_bounds__(kThreads,
 }  // namespace
 
 bool has_few_channels(const ConvGeometry& g) {
-  return g.c <= 4 && static_cast<int64_t>(g.patch) * chunks_of(g.k) * kVecSize <= kMostFloats;
+  return g.c <= 4 && g.dilation_h == 1 && g.dilation_w == 1 &&
+         static_cast<int64_t>(g.patch) * chunks_of(g.k) * kVecSize <= kMostFloats;
 }
 
 template <class T>

@@ -19,7 +19,7 @@ Status run_gathering(const char* name, ConvOperation operation, const TileId& ti
   Conv2dParameters<T> p = {};
   p.geometry = g;
   p.from = a.from, p.filter = a.filter, p.to = a.to;
-  p.image_fastest = !forward || g.pad_h > 0 || g.pad_w > 0;
+  p.image_fastest = !forward || g.padded;
   p.from_width = copy_width(p.from, forward ? g.c : g.k, forward ? g.c : g.k);
   p.filter_width = copy_width(p.filter, g.c, g.c);
   const Epilogue of_results = tile_epilogue<4>(a.epilogue, a.to, product.n);

@@ -58,7 +58,8 @@ class GatherLoader {
   __device__ __forceinline__ void copy_chunks(Element* k_tile, const TapPosition& position, int k, int first,
                                               int step) const {
     const bool inside = k < left_;
-    const int dy = source_.h.direction * walk_.r(position), dx = source_.w.direction * walk_.s(position);
+    const int dy = source_.h.tap_distance * walk_.r(position),
+              dx = source_.w.tap_distance * walk_.s(position);
     const Element* from =
         source_.data + (static_cast<int64_t>(dy) * source_.w.size + dx) * source_.channels + position.channel;
     if (all_visible_) {

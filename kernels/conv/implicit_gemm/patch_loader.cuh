@@ -8,7 +8,7 @@
 
 namespace rondo {
 
-// The position of a row (r, s, c) of the tile relative to a pixel; in shared memory.
+// The position of a row (r, s, c) of the tile relative to what tap (0, 0) reads; in shared memory.
 struct PatchTap {
   int offset;
   int y, x;
@@ -19,7 +19,8 @@ struct PatchTap {
 __device__ inline PatchTap patch_tap(const ConvGeometry& g, int row, int width) {
   if (row >= g.patch) row %= width;
   const int c = row % g.c, s = row / g.c % g.s, r = row / g.c / g.s;
-  return {(r * g.w + s) * g.c + c, r, s};
+  const int y = r * g.dilation_h, x = s * g.dilation_w;
+  return {(y * g.w + x) * g.c + c, y, x};
 }
 
 template <class KTile, class Tile>
@@ -73,7 +74,7 @@ class PatchLoader {
     const PatchTap* taps = taps_;
     // Narrow copies in the same order for every pixel: other orders take up to 48 registers more on 10.0.
     const int order = V < Tile::kWidestCopy ? 0 : k;
-    if (g.pad_h == 0 && g.pad_w == 0) {  // every tap is inside the image
+    if (!g.padded) {  // every tap is inside the image
       RONDO_UNROLL_BY(4)
       for (int step = 0; step * kPerRow * V < Tile::kM; ++step) {
         const int row = KTile::template copy_offset<V, kPerRow>(threadIdx.x % kPerRow, order, step);

@@ -6,7 +6,8 @@
 //
 // In a strided data gradient, a pixel of x uses only every stride-th tap. Its *phase*, (h + pad) mod stride,
 // determines which. The pixels of one phase form a convolution with stride 1 and those taps. Each block
-// processes one phase.
+// processes one phase. With a dilation these are the taps t for which t * dilation has the remainder of the
+// phase: every (stride / common)-th one, where `common` is the greatest common divisor of the two.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,40 +23,62 @@ struct Axis {
   int rows;  // number of rows; row i is the pixel to_first + i * to_step of the result
   int to_first, to_step;
   int from_first, from_step;  // tap 0 of row i reads the pixel from_first + i * from_step of the source
-  int direction;              // 1 or -1; tap t reads direction * t further, if that is in [0, size)
+  int tap_distance;           // tap t reads tap_distance * t further, if that is in [0, size); not 0
   int size;
   int taps;  // number of taps; tap t is number tap_first + t * tap_step of the filter
   int tap_first, tap_step;
 };
 
-// y[p] sums x[p * stride - pad + t].
-__host__ __device__ inline Axis forward_axis(int x, int y, int filter, int stride, int pad) {
+// y[p] sums x[p * stride - pad + t * dilation].
+__host__ __device__ inline Axis forward_axis(int x, int y, int filter, int stride, int pad, int dilation) {
   return {.rows = y,
           .to_first = 0,
           .to_step = 1,
           .from_first = -pad,
           .from_step = stride,
-          .direction = 1,
+          .tap_distance = dilation,
           .size = x,
           .taps = filter,
           .tap_first = 0,
           .tap_step = 1};
 }
 
-// dx[h] sums dy[(h + pad - tap) / stride] over the taps for which this is an integer: the taps of the same
-// phase. The axis has the pixels first, first + stride, ...; phases_of() is the number of values of `first`.
-__host__ __device__ inline Axis backward_axis(int dx, int dy, int filter, int stride, int pad, int first) {
+__host__ __device__ inline int greatest_common_divisor(int a, int b) {
+  while (b != 0) {
+    const int rest = a % b;
+    a = b, b = rest;
+  }
+  return a;
+}
+
+// The first tap of a phase; `filter` or more if the phase has none.
+__host__ __device__ inline int first_tap_of(int phase, int filter, int stride, int dilation) {
+  if (dilation == 1) return phase;
+  int tap = 0;
+  while (tap < filter && (phase - int64_t{tap} * dilation) % stride != 0) ++tap;
+  return tap;
+}
+
+// dx[h] sums dy[(h + pad - tap * dilation) / stride] over the taps for which this is an integer: the taps of
+// the same phase. The axis has the pixels first, first + stride, ...; phases_of() is the number of values of
+// `first`.
+__host__ __device__ inline Axis backward_axis(int dx, int dy, int filter, int stride, int pad, int dilation,
+                                              int first) {
   const int phase = static_cast<int>((int64_t{first} + pad) % stride);
+  const int tap = first_tap_of(phase, filter, stride, dilation);
+  const int common = dilation == 1 ? 1 : greatest_common_divisor(stride, dilation), step = stride / common;
+  const bool has_taps = tap < filter;
   return {.rows = (dx - 1 - first) / stride + 1,
           .to_first = first,
           .to_step = stride,
-          .from_first = (first + pad - phase) / stride,
+          .from_first =
+              has_taps ? static_cast<int>((int64_t{first} + pad - int64_t{tap} * dilation) / stride) : 0,
           .from_step = 1,
-          .direction = -1,
+          .tap_distance = -dilation / common,
           .size = dy,
-          .taps = phase < filter ? (filter - 1 - phase) / stride + 1 : 0,
-          .tap_first = phase,
-          .tap_step = stride};
+          .taps = has_taps ? (filter - 1 - tap) / step + 1 : 0,
+          .tap_first = tap,
+          .tap_step = step};
 }
 
 __host__ __device__ inline int phases_of(int dx, int stride) { return dx < stride ? dx : stride; }
@@ -67,11 +90,11 @@ struct Axes {
 template <ConvOperation operation>
 __host__ __device__ inline Axes axes_of(const ConvGeometry& g, int phase) {
   if (operation == ConvOperation::forward)
-    return {forward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h),
-            forward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w)};
+    return {forward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h, g.dilation_h),
+            forward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w, g.dilation_w)};
   const int phases_w = phases_of(g.w, g.stride_w);
-  return {backward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h, phase / phases_w),
-          backward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w, phase % phases_w)};
+  return {backward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h, g.dilation_h, phase / phases_w),
+          backward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w, g.dilation_w, phase % phases_w)};
 }
 template <ConvOperation operation>
 __host__ __device__ inline int64_t phases_of(const ConvGeometry& g) {
@@ -89,9 +112,12 @@ struct TapRange {
 // The taps that at least one row in [first, last] needs.
 __host__ __device__ inline TapRange taps_between(const Axis& axis, int first, int last) {
   const int low = axis.from_first + first * axis.from_step, high = axis.from_first + last * axis.from_step;
-  int begin = axis.direction > 0 ? -high : low - (axis.size - 1);
-  int end = (axis.direction > 0 ? axis.size - 1 - low : high) + 1;
-  if (begin < 0) begin = 0;
+  const int distance = axis.tap_distance > 0 ? axis.tap_distance : -axis.tap_distance;
+  // From the first pixel that a tap may read to the last one, both counted from that of tap 0.
+  int begin = axis.tap_distance > 0 ? -high : low - (axis.size - 1);
+  int end = axis.tap_distance > 0 ? axis.size - 1 - low : high;
+  begin = begin <= 0 ? 0 : distance == 1 ? begin : (begin - 1) / distance + 1;
+  end = end < 0 ? 0 : (distance == 1 ? end : end / distance) + 1;
   if (end > axis.taps) end = axis.taps;
   return {begin, end > begin ? end - begin : 0};
 }

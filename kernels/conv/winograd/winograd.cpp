@@ -23,7 +23,8 @@ TileKind tile_kind(const DeviceProperties& device) {
 
 bool fits(const ConvGeometry& g) {
   return g.r == 3 && g.s == 3 && g.stride_h == 1 && g.stride_w == 1 && g.pad_h <= 2 && g.pad_w <= 2 &&
-         g.c > 0 && g.k > 0 && g.c % 16 == 0 && g.k % 16 == 0;
+         g.dilation_h == 1 && g.dilation_w == 1 && g.groups == 1 && g.c > 0 && g.k > 0 && g.c % 16 == 0 &&
+         g.k % 16 == 0;
 }
 
 bool pays(const ConvGeometry& g) {

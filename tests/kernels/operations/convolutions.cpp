@@ -37,6 +37,10 @@ void add_convolutions(std::vector<Operation>& all, const std::string& name, cons
 void add_convolutions(std::vector<Operation>& all) {
   add_convolutions(all, "first_layer", {1, 5, 20, 1, 8, 3, 3, {1, 1, 1, 1}});
   add_convolutions(all, "direct", {1, 5, 6, 16, 20, 3, 3, {1, 1, 1, 1, ConvAlgorithm::direct}});
+  add_convolutions(all, "dilated", {1, 9, 10, 16, 20, 3, 3, {.pad_h = 2, .dilation_h = 2, .dilation_w = 3}});
+  add_convolutions(all, "depthwise", {2, 5, 6, 20, 20, 3, 3, {.pad_h = 1, .pad_w = 1, .groups = 20}});
+  add_convolutions(all, "groups", {1, 5, 6, 32, 16, 3, 3, {.stride_w = 2, .groups = 2, .pad_right = 1}});
+  add_convolutions(all, "narrow_groups", {1, 5, 6, 9, 12, 3, 3, {.groups = 3}});
   add_convolutions(all, "winograd", {1, 5, 6, 16, 32, 3, 3, {1, 1, 1, 1, ConvAlgorithm::winograd}});
 }
 

@@ -16,7 +16,8 @@ void for_each_tap(const ConvCase& conv, Visit visit) {
       for (int64_t q = 0; q < conv.q(); ++q)
         for (int64_t r = 0; r < conv.r; ++r)
           for (int64_t s = 0; s < conv.s; ++s) {
-            const int64_t h = p * o.stride_h + r - o.pad_h, w = q * o.stride_w + s - o.pad_w;
+            const int64_t h = p * o.stride_h + r * o.dilation_h - o.pad_h,
+                          w = q * o.stride_w + s * o.dilation_w - o.pad_w;
             if (h < 0 || h >= conv.h || w < 0 || w >= conv.w) continue;
             visit(size(((n * conv.h + h) * conv.w + w) * conv.c),
                   size(((n * conv.p() + p) * conv.q() + q) * conv.k), size(r * conv.s + s));
@@ -28,40 +29,57 @@ void add_multiple(double* to, double factor, const double* from, size_t count) {
   for (size_t i = 0; i < count; ++i) to[i] += factor * from[i];
 }
 
+// The sizes of a group, and the filter with the results of a product beside each other.
+struct Groups {
+  explicit Groups(const ConvCase& conv)
+      : count(size(conv.options.groups)),
+        taps(size(conv.r * conv.s)),
+        c(size(conv.in_channels())),
+        k(size(conv.k / conv.options.groups)) {}
+  size_t count, taps, c, k;
+};
+
 }  // namespace
 
 std::vector<double> conv2d_sums(const ConvCase& conv, std::span<const double> x,
                                 std::span<const double> filter) {
-  const size_t taps = size(conv.r * conv.s), channels = size(conv.c), filters = size(conv.k);
-  std::vector<double> by_filter(filter.size());  // taps x c x k
-  for (size_t k = 0; k < filters; ++k)
-    for (size_t i = 0; i < taps * channels; ++i) by_filter[i * filters + k] = filter[k * taps * channels + i];
+  const Groups group(conv);
+  std::vector<double> by_filter(filter.size());  // groups x taps x c x k
+  const size_t of_filter = group.taps * group.c;
+  for (size_t g = 0; g < group.count; ++g)
+    for (size_t k = 0; k < group.k; ++k)
+      for (size_t i = 0; i < of_filter; ++i)
+        by_filter[(g * of_filter + i) * group.k + k] = filter[(g * group.k + k) * of_filter + i];
   std::vector<double> y(size(conv.y_size()));
   for_each_tap(conv, [&](size_t in_x, size_t in_y, size_t tap) {
-    for (size_t c = 0; c < channels; ++c)
-      add_multiple(&y[in_y], x[in_x + c], &by_filter[(tap * channels + c) * filters], filters);
+    for (size_t g = 0; g < group.count; ++g)
+      for (size_t c = 0; c < group.c; ++c)
+        add_multiple(&y[in_y + g * group.k], x[in_x + g * group.c + c],
+                     &by_filter[((g * group.taps + tap) * group.c + c) * group.k], group.k);
   });
   return y;
 }
 
 std::vector<double> conv2d_data_gradient_sums(const ConvCase& conv, std::span<const double> dy,
                                               std::span<const double> filter) {
-  const size_t taps = size(conv.r * conv.s), channels = size(conv.c);
+  const Groups group(conv);
   std::vector<double> dx(size(conv.x_size()));
   for_each_tap(conv, [&](size_t in_x, size_t in_y, size_t tap) {
     for (size_t k = 0; k < size(conv.k); ++k)
-      add_multiple(&dx[in_x], dy[in_y + k], &filter[(k * taps + tap) * channels], channels);
+      add_multiple(&dx[in_x + k / group.k * group.c], dy[in_y + k], &filter[(k * group.taps + tap) * group.c],
+                   group.c);
   });
   return dx;
 }
 
 std::vector<double> conv2d_filter_gradient_sums(const ConvCase& conv, std::span<const double> dy,
                                                 std::span<const double> x) {
-  const size_t taps = size(conv.r * conv.s), channels = size(conv.c);
+  const Groups group(conv);
   std::vector<double> dw(size(conv.filter_size()));
   for_each_tap(conv, [&](size_t in_x, size_t in_y, size_t tap) {
     for (size_t k = 0; k < size(conv.k); ++k)
-      add_multiple(&dw[(k * taps + tap) * channels], dy[in_y + k], &x[in_x], channels);
+      add_multiple(&dw[(k * group.taps + tap) * group.c], dy[in_y + k], &x[in_x + k / group.k * group.c],
+                   group.c);
   });
   return dw;
 }

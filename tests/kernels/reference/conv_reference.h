@@ -17,11 +17,12 @@ struct ConvCase {
   int64_t n, h, w, c, k, r, s;
   Conv2dOptions options{};
 
-  int64_t p() const { return conv2d_output_size(h, r, options.stride_h, options.pad_h); }
-  int64_t q() const { return conv2d_output_size(w, s, options.stride_w, options.pad_w); }
+  int64_t p() const { return conv2d_output_sides(h, w, r, s, options).height; }
+  int64_t q() const { return conv2d_output_sides(h, w, r, s, options).width; }
+  int64_t in_channels() const { return c / options.groups; }  // of the filter
   int64_t x_size() const { return n * h * w * c; }
   int64_t y_size() const { return n * p() * q() * k; }
-  int64_t filter_size() const { return k * r * s * c; }
+  int64_t filter_size() const { return k * r * s * in_channels(); }
 };
 
 template <class T>
@@ -34,7 +35,7 @@ ImageView<T> y_view(const ConvCase& c, T* data) {
 }
 template <class T>
 FilterView<T> filter_view(const ConvCase& c, T* data) {
-  return {data, c.k, c.r, c.s, c.c};
+  return {data, c.k, c.r, c.s, c.in_channels()};
 }
 
 // Throws rondo::Error if the case is not valid.
@@ -56,10 +57,15 @@ inline void PrintTo(const ConvCase& c, std::ostream* out) {
   *out << "n" << c.n << "_" << c.h << "x" << c.w << "x" << c.c << "_k" << c.k << "_" << c.r << "x" << c.s
        << "_stride" << c.options.stride_h << c.options.stride_w << "_pad" << c.options.pad_h
        << c.options.pad_w;
+  const Conv2dOptions& o = c.options;
+  if (o.pad_bottom || o.pad_right)
+    *out << "_to" << o.pad_bottom.value_or(o.pad_h) << o.pad_right.value_or(o.pad_w);
+  if (o.dilation_h != 1 || o.dilation_w != 1) *out << "_dilation" << o.dilation_h << o.dilation_w;
+  if (o.groups != 1) *out << "_groups" << o.groups;
 }
 
 // The sums of the definition and their gradients. x is n x h x w x c, y is n x p x q x k, the filter is
-// k x r x s x c, all packed.
+// k x r x s x c / groups, all packed.
 std::vector<double> conv2d_sums(const ConvCase& conv, std::span<const double> x,
                                 std::span<const double> filter);
 std::vector<double> conv2d_data_gradient_sums(const ConvCase& conv, std::span<const double> dy,

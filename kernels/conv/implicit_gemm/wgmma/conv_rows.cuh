@@ -47,8 +47,8 @@ struct BoxRows {
   }
   __device__ __forceinline__ void load(void* to, const CUtensorMap& map, const Axes& axes, const Origin& from,
                                        int r, int s, int channel, ptx::Mbarrier* full) const {
-    const int y = axes.h.from_first + from.h + axes.h.direction * r,
-              x = axes.w.from_first + from.w + axes.w.direction * s;
+    const int y = axes.h.from_first + from.h + axes.h.tap_distance * r,
+              x = axes.w.from_first + from.w + axes.w.tap_distance * s;
     ptx::tma_load(to, map, {channel, x, y, from.image}, full);
   }
   __device__ __forceinline__ int64_t result_row(const Axes& axes, const ResultImages& to, const Origin& from,

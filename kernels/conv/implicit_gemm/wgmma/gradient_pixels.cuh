@@ -34,7 +34,10 @@ struct BoxPixels {
   __device__ __forceinline__ void load_x(void* to, const CUtensorMap& map, const ConvGeometry& g,
                                          const Origin& from, int r, int s, int channel,
                                          ptx::Mbarrier* full) const {
-    ptx::tma_load(to, map, {channel, from.w - g.pad_w + s, from.h - g.pad_h + r, from.image}, full);
+    ptx::tma_load(
+        to, map,
+        {channel, from.w - g.pad_w + s * g.dilation_w, from.h - g.pad_h + r * g.dilation_h, from.image},
+        full);
   }
   __device__ __forceinline__ void load_dy(void* to, const CUtensorMap& map, const Origin& from, int channel,
                                           ptx::Mbarrier* full) const {

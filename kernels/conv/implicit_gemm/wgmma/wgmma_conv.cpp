@@ -96,7 +96,7 @@ bool wgmma_conv_fits(ConvOperation operation, Arithmetic arithmetic, const ConvG
   const int aligned_channels = 16 / static_cast<int>(size_of(type));
   const bool channels = (copied || g.c % aligned_channels == 0) &&
                         (operation == ConvOperation::forward || g.k % aligned_channels == 0);
-  return channels && aligned(a) && (copied || aligned(b)) && g.stride_h <= kLargestStride &&
+  return g.groups == 1 && channels && aligned(a) && (copied || aligned(b)) && g.stride_h <= kLargestStride &&
          g.stride_w <= kLargestStride && g.output_pixels > 0 && g.k > 0 && g.patch > 0 && g.h > 0 &&
          g.w > 0 && (wgmma_box_fits(operation, g) || wgmma_im2col_fits(operation, g));
 }

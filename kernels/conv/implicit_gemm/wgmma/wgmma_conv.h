@@ -41,7 +41,8 @@ bool wgmma_conv_fits(ConvOperation operation, Arithmetic arithmetic, const ConvG
 bool wgmma_box_fits(ConvOperation operation, const ConvGeometry& geometry);
 
 // Whether a tensor map of im2col mode can describe the pixels that the operation reads: not in a data
-// gradient with strides. Its fields have 8 bits: about 128 pixels of padding, about 128 taps along an axis.
+// gradient with strides. Its fields have 8 bits: about 128 pixels of padding, and 255 pixels from the first
+// tap to the last one.
 bool wgmma_im2col_fits(ConvOperation operation, const ConvGeometry& geometry);
 
 // An error if the pixels do not fit.

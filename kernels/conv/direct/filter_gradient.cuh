@@ -1,0 +1,209 @@
+// The sum of a filter gradient by multiply-adds, for kernels of few channels and of groups.
+//
+// Each thread accumulates 9 taps x 8 out channels in registers and iterates over rows of dy: for each pixel
+// it reads 8 values of dy, and 9 of x or, where each out channel has its own input channel, 72. The threads
+// of a block that share results (its *row threads*) process different rows, and are added in shared memory in
+// a fixed order. sum_partials() then adds the blocks.
+#pragma once
+
+#include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/core/values.cuh>
+#include <rondo/kernels/gemm/partial_sums.cuh>
+
+#include <algorithm>
+
+namespace rondo::direct {
+
+constexpr int kGradientThreads = 128;
+constexpr int kTaps = 9;         // per thread: of the filter's r * s * (in channels of a group)
+constexpr int kOutChannels = 8;  // per thread
+
+// The layout of threads over the results. It depends only on the geometry.
+struct GradientLayout {
+  int chunks;       // number of chunks of kOutChannels out channels
+  int items;        // chunks x groups of kTaps taps; a thread computes one item
+  int items_block;  // items per block
+  int row_threads;
+};
+__host__ __device__ inline GradientLayout gradient_layout(const ConvGeometry& g) {
+  GradientLayout layout;
+  layout.chunks = ceil_div(g.k, kOutChannels);
+  layout.items = layout.chunks * ceil_div(g.patch, kTaps);
+  layout.items_block = layout.items < kGradientThreads ? layout.items : kGradientThreads;
+  layout.row_threads = kGradientThreads / (layout.items_block > 0 ? layout.items_block : 1);
+  return layout;
+}
+
+template <class T>
+struct GradientParameters {
+  ConvGeometry geometry;
+  const T* x;
+  const T* dy;
+  bool dy_aligned, x_aligned;  // pixels begin at multiples of 16 bytes
+  float* dw;
+  int64_t rows_per_part;
+  Partials partials;  // if data is null, the block stores the result itself
+};
+
+// Each thread stores its own row. The odd length puts the same value of 32 threads into 32 banks.
+struct GradientShared {
+  float sums[kGradientThreads][kTaps * kOutChannels + 1];
+};
+
+// The input channels of adjacent out channels of a thread: the same one, as many adjacent ones (depthwise),
+// or any.
+enum class InChannels { same, adjacent, any };
+
+inline InChannels in_channels_of(const ConvGeometry& g) {
+  if (g.groups == 1 || g.k / g.groups % kOutChannels == 0) return InChannels::same;
+  return g.groups == g.k && g.groups == g.c ? InChannels::adjacent : InChannels::any;
+}
+
+// sum += a * b, element by element.
+template <int N>
+__device__ __forceinline__ void add_products(Vec<N>& sum, const Vec<N>& a, const Vec<N>& b) {
+#ifdef __SIMT__
+  simt::count_multiply_adds(N);
+  RONDO_UNROLL
+  for (int j = 0; j < Vec<N>::kRegisters; ++j) sum.v[j] += a.v[j] * b.v[j];
+#else
+  RONDO_UNROLL
+  for (int j = 0; j < N; ++j) sum.v[j] += a.v[j] * b.v[j];
+#endif
+}
+
+// The values of the input channels that belong to N adjacent out channels, the first of them `channel`, at
+// `from`, the element of a pixel that out channels of the first group read. `in_group` out channels share a
+// group, which has `sources` input channels.
+template <InChannels kIn, int N, class T>
+__device__ __forceinline__ Vec<N> source_values(const T* from, int channel, int channels, int in_group,
+                                                int sources, bool aligned) {
+  if constexpr (kIn == InChannels::adjacent) {
+    return load_some_values<N>(from + channel, channels - channel, aligned);
+  } else {
+    Vec<N> values;
+    RONDO_UNROLL
+    for (int j = 0; j < N; ++j)
+      values.set(
+          j, channel + j < channels ? static_cast<float>(from[(channel + j) / in_group * sources]) : 0.0f);
+    return values;
+  }
+}
+
+template <InChannels kIn, class T>
+__device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>& p) {
+  auto& shared = shared_memory<GradientShared>();
+  const ConvGeometry& g = p.geometry;
+  const GradientLayout layout = gradient_layout(g);
+  const int row_thread = threadIdx.x / layout.items_block;
+  const int item = blockIdx.y * layout.items_block + threadIdx.x % layout.items_block;
+  const int k0 = item % layout.chunks * kOutChannels, tap0 = item / layout.chunks * kTaps;
+  const int in_group = g.k / g.groups, sources = g.c / g.groups;
+
+  if (row_thread < layout.row_threads && item < layout.items) {
+    int offset[kTaps], tap_h[kTaps], tap_w[kTaps];
+    RONDO_UNROLL
+    for (int t = 0; t < kTaps; ++t) {
+      const int tap = min(tap0 + t, g.patch - 1);  // past the last tap, repeats the last; not stored
+      const int c = tap % sources;
+      tap_w[t] = tap / sources % g.s * g.dilation_w;
+      tap_h[t] = tap / sources / g.s * g.dilation_h;
+      offset[t] = (tap_h[t] * g.w + tap_w[t]) * g.c + c;
+    }
+    const int last_h = (g.r - 1) * g.dilation_h, last_w = (g.s - 1) * g.dilation_w;
+    Vec<kOutChannels> sums[kTaps];
+    RONDO_UNROLL
+    for (int t = 0; t < kTaps; ++t) sums[t] = Vec<kOutChannels>::zero();
+
+    const int64_t rows = static_cast<int64_t>(g.images) * g.p;
+    const int64_t begin = blockIdx.x * p.rows_per_part, end = min(begin + p.rows_per_part, rows);
+    for (int64_t row = begin + row_thread; row < end; row += layout.row_threads) {
+      const int h0 = static_cast<int>(row % g.p) * g.stride_h - g.pad_h;
+      const T* image = p.x + row / g.p * g.h * g.w * g.c;
+      if constexpr (kIn == InChannels::same) image += k0 / in_group * sources;
+      const T* dy = p.dy + row * g.q * g.k + k0;
+      for (int q = 0; q < g.q; ++q, dy += g.k) {
+        const Vec<kOutChannels> vec = load_some_values<kOutChannels>(dy, g.k - k0, p.dy_aligned);
+        const int w0 = q * g.stride_w - g.pad_w;
+        const T* from = image + (static_cast<int64_t>(h0) * g.w + w0) * g.c;
+        const bool inside = h0 >= 0 && h0 + last_h < g.h && w0 >= 0 && w0 + last_w < g.w;
+        const auto add = [&](int t) {
+          if constexpr (kIn == InChannels::same)
+            sums[t].add_product(static_cast<float>(from[offset[t]]), vec);
+          else
+            add_products(
+                sums[t],
+                source_values<kIn, kOutChannels>(from + offset[t], k0, g.k, in_group, sources, p.x_aligned),
+                vec);
+        };
+        if (inside) {
+          RONDO_UNROLL
+          for (int t = 0; t < kTaps; ++t) add(t);
+        } else {
+          RONDO_UNROLL
+          for (int t = 0; t < kTaps; ++t) {
+            const int h = h0 + tap_h[t], w = w0 + tap_w[t];
+            const bool visible = h >= 0 && h < g.h && w >= 0 && w < g.w;
+            if (visible) add(t);
+          }
+        }
+      }
+    }
+    RONDO_UNROLL
+    for (int t = 0; t < kTaps; ++t) {
+      RONDO_UNROLL
+      for (int j = 0; j < kOutChannels; ++j) shared.sums[threadIdx.x][t * kOutChannels + j] = sums[t][j];
+    }
+  }
+  __syncthreads();
+
+  for (int e = threadIdx.x; e < layout.items_block * kTaps * kOutChannels; e += kGradientThreads) {
+    const int local = e / (kTaps * kOutChannels), value = e % (kTaps * kOutChannels);
+    const int from_item = blockIdx.y * layout.items_block + local;
+    const int tap = from_item / layout.chunks * kTaps + value / kOutChannels;
+    const int k = from_item % layout.chunks * kOutChannels + value % kOutChannels;
+    if (from_item >= layout.items || tap >= g.patch || k >= g.k) continue;
+    float sum = 0;
+    for (int lane = 0; lane < layout.row_threads; ++lane)
+      sum += shared.sums[lane * layout.items_block + local][value];
+    if (p.partials.data)
+      p.partials.row(blockIdx.x, tap)[k] = sum;
+    else
+      p.dw[static_cast<int64_t>(k) * g.patch + tap] = sum;
+  }
+}
+
+// The number of parts that the sum over n,p,q is split into. It depends only on the shape.
+inline int64_t gradient_parts(const ConvGeometry& g) {
+  constexpr int64_t kRowsPerThread = 2, kMostParts = 128;
+  const int64_t rows = static_cast<int64_t>(g.images) * g.p;
+  return std::clamp<int64_t>(ceil_div<int64_t>(rows, kRowsPerThread * gradient_layout(g).row_threads), 1,
+                             kMostParts);
+}
+
+// Launches `kernel`, which calls sum_filter_gradient(), and the sum of the parts. `parts` must be
+// gradient_parts() or 1.
+template <class T>
+Status launch_filter_gradient(const char* name, void (*kernel)(GradientParameters<T>), float* dw, const T* dy,
+                              const T* x, const ConvGeometry& g, int64_t parts, float* workspace,
+                              cudaStream_t stream) {
+  GradientParameters<T> p = {};
+  p.geometry = g;
+  p.x = x, p.dy = dy, p.dw = dw;
+  p.dy_aligned = rows_are_aligned<kOutChannels>(dy, g.k);
+  p.x_aligned = rows_are_aligned<kOutChannels>(x, g.c);
+  p.rows_per_part = ceil_div<int64_t>(static_cast<int64_t>(g.images) * g.p, parts);
+  if (parts > 1) p.partials = {workspace, g.patch, g.k, parts};
+  const GradientLayout layout = gradient_layout(g);
+  LaunchShape shape;
+  shape.grid_x = parts;
+  shape.grid_y = ceil_div(layout.items, layout.items_block);
+  shape.block_x = kGradientThreads;
+  shape.shared_bytes = sizeof(GradientShared);
+  RONDO_RETURN_IF_ERROR(launch(name, shape, stream, kernel, p));
+  return parts > 1 ? sum_partials(p.partials, dw, 1, g.patch, Epilogue{}, stream) : Status();
+}
+
+}  // namespace rondo::direct
