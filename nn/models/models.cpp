@@ -6,6 +6,9 @@
 #include <rondo/nn/layers/linear.h>
 #include <rondo/nn/layers/simple.h>
 
+#include <utility>
+#include <vector>
+
 namespace rondo::nn {
 
 namespace {
@@ -20,6 +23,18 @@ AnyModule residual_block(int64_t channels, int64_t stride, WeightInit weights) {
 
 AnyModule stage(int64_t channels, int64_t stride, WeightInit weights) {
   return Sequential{residual_block(channels, stride, weights), residual_block(channels, 1, weights)};
+}
+
+// Its modules are those of the network, not of a Sequential in it: the names are those of a flat list.
+void add_separable_block(std::vector<AnyModule>& to, int64_t inputs, int64_t channels, int64_t stride,
+                         WeightInit weights) {
+  to.push_back(Conv2d(inputs, 3,
+                      {.stride = stride, .padding = 1, .bias = false, .weights = weights, .groups = inputs}));
+  to.push_back(BatchNorm2d());
+  to.push_back(ReLU());
+  to.push_back(Conv2d(channels, 1, {.bias = false, .weights = weights}));
+  to.push_back(BatchNorm2d());
+  to.push_back(ReLU());
 }
 
 }  // namespace
@@ -50,6 +65,21 @@ AnyModule resnet18(int64_t classes, WeightInit weights) {
                     Linear(classes, {.weights = weights})};
 }
 
+AnyModule mobilenet(int64_t classes, WeightInit weights) {
+  int64_t channels = 32;
+  std::vector<AnyModule> modules = {Conv2d(channels, 3, {.padding = 1, .bias = false, .weights = weights}),
+                                    BatchNorm2d(), ReLU()};
+  for (const auto& [outputs, stride] :
+       {std::pair<int64_t, int64_t>(64, 1), {128, 2}, {128, 1}, {256, 2}, {256, 1}, {512, 2}, {512, 1}}) {
+    add_separable_block(modules, channels, outputs, stride, weights);
+    channels = outputs;
+  }
+  modules.push_back(GlobalAvgPool());
+  modules.push_back(Flatten());
+  modules.push_back(Linear(classes, {.weights = weights}));
+  return Sequential(std::move(modules));
+}
+
 AnyModule mlp(int64_t layers, int64_t width, int64_t outputs, WeightInit weights) {
   if (layers < 0)
     throw Error(bad_argument("mlp: it has ", counted(layers, "layer"), ", must have at least 0"));
@@ -62,12 +92,19 @@ AnyModule mlp(int64_t layers, int64_t width, int64_t outputs, WeightInit weights
   return Sequential(std::move(modules));
 }
 
-std::vector<std::string> model_names() { return {"lenet", "resnet18", "mlp"}; }
+std::vector<std::string> image_model_names() { return {"lenet", "resnet18", "mobilenet"}; }
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names = image_model_names();
+  names.push_back("mlp");
+  return names;
+}
 
 NamedModel model(const std::string& name, WeightInit weights) {
   constexpr Shape kFashionMnist = {28, 28, 1};
   if (name == "lenet") return {lenet(10, weights), kFashionMnist};
   if (name == "resnet18") return {resnet18(10, weights), kFashionMnist};
+  if (name == "mobilenet") return {mobilenet(10, weights), kFashionMnist};
   if (name == "mlp") return {mlp(90, 2056, 10, weights), {1, 1, 1024}};
   std::string names;
   for (const std::string& known : model_names()) names += (names.empty() ? "" : ", ") + known;

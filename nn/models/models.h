@@ -1,4 +1,4 @@
-// The networks of the three lessons. `weights` applies to all convolutions and linear layers.
+// The networks of the three lessons, and one of depthwise convolutions. `weights` applies to all convolutions and linear layers.
 #pragma once
 
 #include <rondo/nn/layers/init.h>
@@ -19,10 +19,17 @@ AnyModule lenet(int64_t classes = 10, WeightInit weights = {});
 // have biases and a projection shortcut is only a 1x1 convolution.
 AnyModule resnet18(int64_t classes = 10, WeightInit weights = {});
 
+// MobileNet (Howard et al., "MobileNets: efficient convolutional neural networks for mobile vision
+// applications", 2017) for small images: a 3x3 stem of 32 channels; seven depthwise separable blocks of 64,
+// 128, 128, 256, 256, 512 and 512 channels, of which the second, fourth and sixth have stride 2; global
+// average pooling; one linear layer. A block is a depthwise 3x3 convolution and a 1x1 convolution, without
+// biases, each followed by batch normalisation and a ReLU.
+AnyModule mobilenet(int64_t classes = 10, WeightInit weights = {});
+
 // `layers` linear layers of `width` outputs, each followed by a ReLU, then a linear layer of `outputs`.
 AnyModule mlp(int64_t layers = 90, int64_t width = 2056, int64_t outputs = 10, WeightInit weights = {});
 
-// A model by its command-line name, with the input shape of its lesson. Throws a bad_argument Error that
+// A model by its command-line name, with the input shape of its training. Throws a bad_argument Error that
 // lists the names.
 struct NamedModel {
   AnyModule network;
@@ -30,5 +37,6 @@ struct NamedModel {
 };
 NamedModel model(const std::string& name, WeightInit weights = {});
 std::vector<std::string> model_names();
+std::vector<std::string> image_model_names();  // of those that train on Fashion-MNIST
 
 }  // namespace rondo::nn

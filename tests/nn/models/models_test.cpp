@@ -55,7 +55,7 @@ TEST(Models, UnknownNamesAreRefused) {
     model("alexnet");
     ADD_FAILURE() << "nothing was refused";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "the model is 'alexnet', must be one of: lenet, resnet18, mlp");
+    EXPECT_STREQ(error.what(), "the model is 'alexnet', must be one of: lenet, resnet18, mobilenet, mlp");
   }
   EXPECT_THROW(mlp(-1), Error);
 }

@@ -46,6 +46,20 @@ inline AnyModule wide_convolutions() {
                     GlobalAvgPool(), Flatten(),     Linear(3)};
 }
 
+// Groups of one channel and of several, and a dilation.
+inline AnyModule small_network_of_groups() {
+  return Sequential{Conv2d(8, 3, {.padding = 1}),
+                    BatchNorm2d(),
+                    ReLU(),
+                    Conv2d(8, 3, {.padding = 2, .dilation = 2, .groups = 8}),
+                    BatchNorm2d(),
+                    ReLU(),
+                    Conv2d(12, 2, {.stride = 2, .groups = 4}),
+                    GlobalAvgPool(),
+                    Flatten(),
+                    Linear(3)};
+}
+
 // Values with two uses: the reshaped network input in the first block, and the input of the second block.
 class TwiceTheInput : public Module {
  public:
@@ -56,7 +70,10 @@ class TwiceTheInput : public Module {
 };
 
 inline std::vector<std::pair<const char*, AnyModule>> small_networks() {
-  return {{"residual", small_residual_network()}, {"lenet", small_lenet()}, {"twice", TwiceTheInput()}};
+  return {{"residual", small_residual_network()},
+          {"lenet", small_lenet()},
+          {"twice", TwiceTheInput()},
+          {"groups", small_network_of_groups()}};
 }
 
 }  // namespace rondo::nn

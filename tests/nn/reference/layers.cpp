@@ -33,29 +33,34 @@ class Conv : public ReferenceLayer {
   Conv(nn::Shape in, const ReferenceConv& conv) : in_(in), conv_(conv) {
     const ConvCase one = terms(1);
     output = {one.p(), one.q(), conv.channels};
-    parameter_sizes = {one.filter_size(), conv.channels};
+    parameter_sizes = {one.filter_size()};
+    if (conv.bias) parameter_sizes.push_back(conv.channels);
   }
   bool rectified() const override { return conv_.relu; }
 
   Doubles forward(int64_t batch, Tensors x, std::span<const Doubles> p) const override {
     Doubles y = conv2d_sums(terms(batch), *x[0], p[0]);
-    for (size_t i = 0; i < y.size(); ++i) y[i] += p[1][i % p[1].size()];
+    if (conv_.bias)
+      for (size_t i = 0; i < y.size(); ++i) y[i] += p[1][i % p[1].size()];
     if (conv_.relu) rectify(y);
     return y;
   }
   ReferenceGradients backward(int64_t batch, Tensors x, const Doubles& y, const Doubles& dy,
                               std::span<const Doubles> p) const override {
     const Doubles g = masked(dy, y, conv_.relu);
-    return {{conv2d_data_gradient_sums(terms(batch), g, p[0])},
-            {conv2d_filter_gradient_sums(terms(batch), g, *x[0]), column_sums(g, p[1].size())}};
+    ReferenceGradients gradients = {{conv2d_data_gradient_sums(terms(batch), g, p[0])},
+                                    {conv2d_filter_gradient_sums(terms(batch), g, *x[0])}};
+    if (conv_.bias) gradients.parameters.push_back(column_sums(g, p[1].size()));
+    return gradients;
   }
 
  private:
   ConvCase terms(int64_t batch) const {
-    return {batch,          in_.height,
-            in_.width,      in_.channels,
-            conv_.channels, conv_.filter,
-            conv_.filter,   {conv_.stride, conv_.stride, conv_.padding, conv_.padding}};
+    ConvCase conv = {batch, in_.height, in_.width, in_.channels, conv_.channels, conv_.filter, conv_.filter};
+    conv.options.stride_h = conv.options.stride_w = conv_.stride;
+    conv.options.pad_h = conv.options.pad_w = conv_.padding;
+    conv.options.groups = conv_.groups;
+    return conv;
   }
   nn::Shape in_;
   ReferenceConv conv_;

@@ -38,8 +38,10 @@ using ReferenceLayerPtr = std::unique_ptr<ReferenceLayer>;
 struct ReferenceConv {
   int64_t channels, filter, stride = 1, padding = 0;
   bool relu = false;
+  int64_t groups = 1;
+  bool bias = true;
 };
-ReferenceLayerPtr make_conv(nn::Shape input, const ReferenceConv& conv);  // with bias
+ReferenceLayerPtr make_conv(nn::Shape input, const ReferenceConv& conv);
 // With the batch's statistics. Parameters: gamma, beta.
 ReferenceLayerPtr make_batch_norm(nn::Shape input, bool relu);
 ReferenceLayerPtr make_average_pool(nn::Shape input, int64_t height, int64_t width);  // no overlap

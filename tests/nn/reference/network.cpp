@@ -46,6 +46,28 @@ ReferenceNetwork ReferenceNetwork::resnet18(nn::Shape input, int64_t classes) {
   return net;
 }
 
+ReferenceNetwork ReferenceNetwork::mobilenet(nn::Shape input, int64_t classes) {
+  ReferenceNetwork net(input);
+  int x = net.conv(-1, {.channels = 32, .filter = 3, .padding = 1, .bias = false});
+  x = net.batch_norm(x, true);
+  const int64_t channels[] = {64, 128, 128, 256, 256, 512, 512};
+  for (int block = 0; block < 7; ++block) {
+    const int64_t inputs = net.shape(x).channels;
+    x = net.conv(x, {.channels = inputs,
+                     .filter = 3,
+                     .stride = 1 + block % 2,
+                     .padding = 1,
+                     .groups = inputs,
+                     .bias = false});
+    x = net.batch_norm(x, true);
+    x = net.conv(x, {.channels = channels[block], .filter = 1, .bias = false});
+    x = net.batch_norm(x, true);
+  }
+  x = net.average_pool(x, net.shape(x).height, net.shape(x).width);
+  net.linear(x, classes, false);
+  return net;
+}
+
 ReferenceNetwork ReferenceNetwork::mlp(nn::Shape input, int64_t layers, int64_t width, int64_t outputs) {
   ReferenceNetwork net(input);
   int x = -1;

@@ -13,6 +13,7 @@ class ReferenceNetwork {
  public:
   static ReferenceNetwork lenet(nn::Shape input, int64_t classes = 10);
   static ReferenceNetwork resnet18(nn::Shape input, int64_t classes = 10);
+  static ReferenceNetwork mobilenet(nn::Shape input, int64_t classes = 10);
   static ReferenceNetwork mlp(nn::Shape input, int64_t layers, int64_t width, int64_t outputs = 10);
 
   struct Node {

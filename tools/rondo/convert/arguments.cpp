@@ -1,3 +1,4 @@
+#include <rondo/nn/models/models.h>
 #include <rondo/tools/rondo/convert/convert.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 
@@ -9,10 +10,8 @@ void add_convert_options(const Command& convert, ConvertArguments& to) {
     return [name, &path](const std::string& s) { path = read_path(name, s); };
   };
   convert
-      .add("model", "MODEL", "lenet or resnet18",
-           [&](const std::string& s) {
-             to.model = read_word("model", s, {"lenet", "resnet18"});
-           })
+      .add("model", "MODEL", any_of(nn::image_model_names()),
+           [&](const std::string& s) { to.model = read_word("model", s, nn::image_model_names()); })
       .required();
   convert
       .add("from", "FROM", "A checkpoint or parameters of Rondo, or a PyTorch state dict in safetensors",

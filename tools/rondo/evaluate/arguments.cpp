@@ -1,3 +1,4 @@
+#include <rondo/nn/models/models.h>
 #include <rondo/tools/rondo/evaluate/evaluate.h>
 #include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/support/option_readers.h>
@@ -9,10 +10,8 @@ constexpr int64_t kMost = 1'000'000'000;
 
 void add_evaluate_options(const Command& evaluate, EvaluateArguments& to) {
   evaluate
-      .add("model", "MODEL", "lenet or resnet18",
-           [&](const std::string& s) {
-             to.model = read_word("model", s, {"lenet", "resnet18"});
-           })
+      .add("model", "MODEL", any_of(nn::image_model_names()),
+           [&](const std::string& s) { to.model = read_word("model", s, nn::image_model_names()); })
       .required();
   evaluate
       .add("from", "FILE", "A checkpoint or parameters of Rondo, or a PyTorch state dict in safetensors",

@@ -134,7 +134,7 @@ void add_all_reduce_options(const Command& command, ProfileArguments& to) {
 void add_train_options(const Command& command, ProfileArguments& to) {
   add_common(command, to);
   command
-      .add("model", "MODEL", "lenet, resnet18 or mlp",
+      .add("model", "MODEL", any_of(nn::model_names()),
            [&](const std::string& s) { to.model = read_word("the model", s, nn::model_names()); })
       .required();
   add_size(command, "--batch-size", "Samples", to.batch);

@@ -86,7 +86,7 @@ namespace {
 void add_shard_options(const Command& shard, ShardArguments& to) {
   const Option array = add_name(shard, "--array", "NAME",
                                 "Array of a training run: batch, parameters or optimizer", to.array, kArrays);
-  add_word(shard, "--model", "MODEL", "lenet, resnet18 or mlp [lenet]", to.model, nn::model_names())
+  add_word(shard, "--model", "MODEL", any_of(nn::model_names()) + " [lenet]", to.model, nn::model_names())
       .needs(array);
   add_word(shard, "--optimizer", "NAME", "sgd or adam [adam]", to.optimizer, {"sgd", "adam"}).needs(array);
   add_integer(shard, "--devices", "N", "Number of devices [2]", to.devices, 1, kMostDevices).needs(array);

@@ -1,3 +1,4 @@
+#include <rondo/nn/models/models.h>
 #include <rondo/tools/rondo/summary/summary.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 
@@ -7,9 +8,10 @@ namespace {
 constexpr int64_t kMaxBatch = 1'000'000;  // only a mistyped number exceeds it
 
 void add_summary_options(const Command& summary, SummaryArguments& to) {
-  summary.add("model", "MODEL", "lenet, resnet18 or mlp", [&](const std::string& s) { to.model = s; })
+  summary.add("model", "MODEL", any_of(nn::model_names()), [&](const std::string& s) { to.model = s; })
       .required();
-  summary.when_missing("no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18");
+  summary.when_missing("no model was named, must be " + any_of(nn::model_names()) +
+                       ": rondo summary resnet18");
   add_integer(summary, "--batch", "N", "Samples per step on one device, for the memory estimate [256]",
               to.batch, 1, kMaxBatch);
   add_integer(summary, "--checkpoint-layers", "N",

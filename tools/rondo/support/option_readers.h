@@ -52,15 +52,19 @@ inline std::string read_path(const std::string& option, const std::string& text)
 
 inline constexpr int kMostGroup = 64, kMostTimeout = 24 * 3600;  // ranks; seconds
 
+// "lenet, resnet18 or mlp"
+inline std::string any_of(const std::vector<std::string>& words) {
+  std::string names;
+  for (size_t i = 0; i < words.size(); ++i)
+    names += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return names;
+}
+
 // Reads one of the words.
 inline std::string read_word(const std::string& option, const std::string& text,
                              const std::vector<std::string>& words) {
-  std::string names;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (text == words[i]) return text;
-    names += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
-  }
-  throw Error(bad_argument(option, " is '", text, "', must be ", names));
+  if (std::ranges::find(words, text) != words.end()) return text;
+  throw Error(bad_argument(option, " is '", text, "', must be ", any_of(words)));
 }
 
 // Reads the name of one of the values.

@@ -1,4 +1,5 @@
 #include <rondo/nn/layers/init.h>
+#include <rondo/nn/models/models.h>
 #include <rondo/nn/optim/learning_rate.h>
 #include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/support/option_readers.h>
@@ -25,8 +26,6 @@ constexpr int64_t kMaxWidth = 1'000'000;
 
 constexpr const char* kFlags[] = {
     "--verify", "--nesterov", "--no-sync-bn", "--device-count-invariant", "--from-scratch", "--help", "-h"};
-constexpr const char* kModels[] = {"lenet", "resnet18", "mlp"};
-constexpr const char* kTrainedModels = "lenet, resnet18 or mlp";
 
 // Reads a number in [0, end).
 float read_share(const std::string& option, const std::string& text, float end) {
@@ -185,10 +184,12 @@ void add_lenet_options(const Command& lenet, NetworkArguments& to) {
   lenet.when_parsed([&to] { check(to); });
 }
 
-void add_resnet18_options(const Command& resnet, NetworkArguments& to) {
-  add_network(resnet, to, "1", "256 for each device", "0.1 for every 256 samples of the batch");
-  resnet.refuse(kFromScratch, kLessonIsLeNet);
-  resnet.when_parsed([&to] { check(to); });
+// ResNet-18 and MobileNet.
+void add_deep_options(const Command& command, NetworkArguments& to, const char* model) {
+  to.model = model;
+  add_network(command, to, "1", "256 for each device", "0.1 for every 256 samples of the batch");
+  command.refuse(kFromScratch, kLessonIsLeNet);
+  command.when_parsed([&to] { check(to); });
 }
 
 void add_mlp_options(const Command& mlp, MlpArguments& to) {
@@ -221,11 +222,12 @@ void add_mlp_options(const Command& mlp, MlpArguments& to) {
 // Moves the model to the front of the words after "train".
 void model_first(std::vector<std::string>& words) {
   if (words.empty()) return;
-  const auto is_model = [](const std::string& word) {
-    return std::find(std::begin(kModels), std::end(kModels), word) != std::end(kModels);
+  const std::vector<std::string> models = nn::model_names();
+  const auto is_model = [&](const std::string& word) {
+    return std::ranges::find(models, word) != models.end();
   };
   if (!words[0].starts_with('-') && !is_model(words[0]))
-    throw Error(bad_argument("the model is '", words[0], "', must be ", kTrainedModels));
+    throw Error(bad_argument("the model is '", words[0], "', must be ", any_of(models)));
   // Finds the first word that is neither an option nor an option's value.
   auto model = words.begin();
   while (model != words.end() && model->starts_with('-')) {
@@ -302,7 +304,8 @@ void add_train(Program& program) {
       program.command().add_command("train", "Train a model data-parallel over several devices");
   train.require_command();
   train.rewrite(model_first);
-  train.when_missing(concat("no model was named, must be ", kTrainedModels, ": rondo train lenet"));
+  train.when_missing(
+      concat("no model was named, must be ", any_of(nn::model_names()), ": rondo train lenet"));
   const auto run = [](const NetworkArguments& arguments, const RunContext& context) {
     if (!arguments.from_scratch)
       return train_network(arguments, context.out, context.terminal, context.processes);
@@ -310,7 +313,15 @@ void add_train(Program& program) {
     return 0;
   };
   program.add<NetworkArguments>(train, "lenet", "LeNet on Fashion-MNIST", add_lenet_options, run);
-  program.add<NetworkArguments>(train, "resnet18", "ResNet-18 on Fashion-MNIST", add_resnet18_options, run);
+  for (const auto& [model, help] :
+       {std::pair("resnet18", "ResNet-18 on Fashion-MNIST"),
+        std::pair("mobilenet", "MobileNet, with depthwise convolutions, on Fashion-MNIST")})
+    program.add<NetworkArguments>(
+        train, model, help,
+        [model = model](const Command& command, NetworkArguments& to) {
+          add_deep_options(command, to, model);
+        },
+        run);
   program.add<MlpArguments>(train, "mlp", "A deep MLP on random data: time and memory of a step",
                             add_mlp_options, [](const MlpArguments& arguments, const RunContext& context) {
                               train_mlp(arguments, context.out, context.terminal, context.processes);

@@ -1,4 +1,4 @@
-// Options of `rondo train lenet`, `rondo train resnet18` and `rondo train mlp`.
+// Options of `rondo train lenet`, `resnet18`, `mobilenet` and `mlp`.
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
