@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -153,6 +154,15 @@ TEST(PtxPrograms, PtxIsFoundHoweverItIsCompressed) {
     const Result result = run(program("sum_" + std::string(mode)));
     EXPECT_EQ(result.text, "500, no error\n") << mode;
   }
+}
+
+TEST(PtxPrograms, ADeviceRunsTheNewestCodeThatItCan) {
+  const std::pair<const char*, const char*> expected[] = {
+      {"t4", "750\n"},      {"a100", "800\n"},
+      {"rtx4090", "800\n"}, {"h100", "900 with the features of 9.0 alone\n"},
+      {"b200", "1000\n"},
+  };
+  for (const auto& [gpu, text] : expected) EXPECT_EQ(run(program("architecture", gpu)).text, text) << gpu;
 }
 
 TEST(PtxPrograms, PtxOfANewerArchitectureIsRefused) {
