@@ -54,6 +54,16 @@ TEST(Examples, TrainLenet) {
   EXPECT_LT(losses.back(), 0.7 * losses.front());
 }
 
+TEST(Examples, Depthwise) {
+  const TemporaryDirectory folder;
+  const std::string output = output_of(DEPTHWISE " " + (folder / "stripes.safetensors"));
+  const size_t trained = output.find("\naccuracy "), loaded = output.find("\nloaded: accuracy ");
+  ASSERT_TRUE(trained != std::string::npos && loaded != std::string::npos) << output;
+  const std::string accuracy = output.substr(trained + 10, 6);
+  EXPECT_EQ(output.substr(loaded + 18, 6), accuracy) << output;
+  EXPECT_GT(std::strtod(accuracy.c_str(), nullptr), 0.9) << output;
+}
+
 // The lines of a text without leading and trailing blanks. Empty lines are omitted.
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

@@ -19,9 +19,9 @@ int64_t few_channels_parts(const ConvGeometry& g) { return direct::gradient_part
 template <class T>
 Status few_channels_filter_gradient(float* dw, const T* dy, const T* x, const ConvGeometry& g, int64_t parts,
                                     float* workspace, cudaStream_t stream) {
-  return direct::launch_filter_gradient<T>("few_channels_filter_gradient",
-                                           few_channels_filter_gradient_kernel<T>, dw, dy, x, g, parts,
-                                           workspace, stream);
+  return direct::launch_filter_gradient<direct::InChannels::same, T>("few_channels_filter_gradient",
+                                                                     few_channels_filter_gradient_kernel<T>,
+                                                                     dw, dy, x, g, parts, workspace, stream);
 }
 
 #define RONDO_FEW_CHANNELS_GRADIENT(T)                                                                   \

@@ -1,9 +1,9 @@
 // The sum of a filter gradient by multiply-adds, for kernels of few channels and of groups.
 //
 // Each thread accumulates 9 taps x 8 out channels in registers and iterates over rows of dy: for each pixel
-// it reads 8 values of dy, and 9 of x or, where each out channel has its own input channel, 72. The threads
-// of a block that share results (its *row threads*) process different rows, and are added in shared memory in
-// a fixed order. sum_partials() then adds the blocks.
+// it reads 8 values of dy, and 9 of x or, where each out channel has its own input channel, 72. (Of floats
+// then 4 and 36.) The threads of a block that share results (its *row threads*) process different rows, and
+// are added in shared memory in a fixed order. sum_partials() then adds the blocks.
 #pragma once
 
 #include <rondo/kernels/conv/conv_geometry.h>
@@ -18,18 +18,19 @@ namespace rondo::direct {
 
 constexpr int kGradientThreads = 128;
 constexpr int kTaps = 9;         // per thread: of the filter's r * s * (in channels of a group)
-constexpr int kOutChannels = 8;  // per thread
+constexpr int kOutChannels = 8;  // per thread, at most
 
-// The layout of threads over the results. It depends only on the geometry.
+// The layout of threads over the results, N out channels for each. It depends only on the geometry.
 struct GradientLayout {
-  int chunks;       // number of chunks of kOutChannels out channels
+  int chunks;       // number of chunks of N out channels
   int items;        // chunks x groups of kTaps taps; a thread computes one item
   int items_block;  // items per block
   int row_threads;
 };
+template <int N>
 __host__ __device__ inline GradientLayout gradient_layout(const ConvGeometry& g) {
   GradientLayout layout;
-  layout.chunks = ceil_div(g.k, kOutChannels);
+  layout.chunks = ceil_div(g.k, N);
   layout.items = layout.chunks * ceil_div(g.patch, kTaps);
   layout.items_block = layout.items < kGradientThreads ? layout.items : kGradientThreads;
   layout.row_threads = kGradientThreads / (layout.items_block > 0 ? layout.items_block : 1);
@@ -92,14 +93,20 @@ __device__ __forceinline__ Vec<N> source_values(const T* from, int channel, int 
   }
 }
 
+// The out channels of a thread. With an input channel for each, 8 floats would take more registers than a
+// thread has.
+template <InChannels kIn, class T>
+inline constexpr int kChannelsOfThread = kIn == InChannels::same || sizeof(T) == 2 ? kOutChannels : 4;
+
 template <InChannels kIn, class T>
 __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>& p) {
+  constexpr int N = kChannelsOfThread<kIn, T>;
   auto& shared = shared_memory<GradientShared>();
   const ConvGeometry& g = p.geometry;
-  const GradientLayout layout = gradient_layout(g);
+  const GradientLayout layout = gradient_layout<N>(g);
   const int row_thread = threadIdx.x / layout.items_block;
   const int item = blockIdx.y * layout.items_block + threadIdx.x % layout.items_block;
-  const int k0 = item % layout.chunks * kOutChannels, tap0 = item / layout.chunks * kTaps;
+  const int k0 = item % layout.chunks * N, tap0 = item / layout.chunks * kTaps;
   const int in_group = g.k / g.groups, sources = g.c / g.groups;
 
   if (row_thread < layout.row_threads && item < layout.items) {
@@ -113,9 +120,9 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
       offset[t] = (tap_h[t] * g.w + tap_w[t]) * g.c + c;
     }
     const int last_h = (g.r - 1) * g.dilation_h, last_w = (g.s - 1) * g.dilation_w;
-    Vec<kOutChannels> sums[kTaps];
+    Vec<N> sums[kTaps];
     RONDO_UNROLL
-    for (int t = 0; t < kTaps; ++t) sums[t] = Vec<kOutChannels>::zero();
+    for (int t = 0; t < kTaps; ++t) sums[t] = Vec<N>::zero();
 
     const int64_t rows = static_cast<int64_t>(g.images) * g.p;
     const int64_t begin = blockIdx.x * p.rows_per_part, end = min(begin + p.rows_per_part, rows);
@@ -125,7 +132,7 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
       if constexpr (kIn == InChannels::same) image += k0 / in_group * sources;
       const T* dy = p.dy + row * g.q * g.k + k0;
       for (int q = 0; q < g.q; ++q, dy += g.k) {
-        const Vec<kOutChannels> vec = load_some_values<kOutChannels>(dy, g.k - k0, p.dy_aligned);
+        const Vec<N> vec = load_some_values<N>(dy, g.k - k0, p.dy_aligned);
         const int w0 = q * g.stride_w - g.pad_w;
         const T* from = image + (static_cast<int64_t>(h0) * g.w + w0) * g.c;
         const bool inside = h0 >= 0 && h0 + last_h < g.h && w0 >= 0 && w0 + last_w < g.w;
@@ -133,10 +140,9 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
           if constexpr (kIn == InChannels::same)
             sums[t].add_product(static_cast<float>(from[offset[t]]), vec);
           else
-            add_products(
-                sums[t],
-                source_values<kIn, kOutChannels>(from + offset[t], k0, g.k, in_group, sources, p.x_aligned),
-                vec);
+            add_products(sums[t],
+                         source_values<kIn, N>(from + offset[t], k0, g.k, in_group, sources, p.x_aligned),
+                         vec);
         };
         if (inside) {
           RONDO_UNROLL
@@ -154,16 +160,16 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
     RONDO_UNROLL
     for (int t = 0; t < kTaps; ++t) {
       RONDO_UNROLL
-      for (int j = 0; j < kOutChannels; ++j) shared.sums[threadIdx.x][t * kOutChannels + j] = sums[t][j];
+      for (int j = 0; j < N; ++j) shared.sums[threadIdx.x][t * N + j] = sums[t][j];
     }
   }
   __syncthreads();
 
-  for (int e = threadIdx.x; e < layout.items_block * kTaps * kOutChannels; e += kGradientThreads) {
-    const int local = e / (kTaps * kOutChannels), value = e % (kTaps * kOutChannels);
+  for (int e = threadIdx.x; e < layout.items_block * kTaps * N; e += kGradientThreads) {
+    const int local = e / (kTaps * N), value = e % (kTaps * N);
     const int from_item = blockIdx.y * layout.items_block + local;
-    const int tap = from_item / layout.chunks * kTaps + value / kOutChannels;
-    const int k = from_item % layout.chunks * kOutChannels + value % kOutChannels;
+    const int tap = from_item / layout.chunks * kTaps + value / N;
+    const int k = from_item % layout.chunks * N + value % N;
     if (from_item >= layout.items || tap >= g.patch || k >= g.k) continue;
     float sum = 0;
     for (int lane = 0; lane < layout.row_threads; ++lane)
@@ -179,13 +185,13 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
 inline int64_t gradient_parts(const ConvGeometry& g) {
   constexpr int64_t kRowsPerThread = 2, kMostParts = 128;
   const int64_t rows = static_cast<int64_t>(g.images) * g.p;
-  return std::clamp<int64_t>(ceil_div<int64_t>(rows, kRowsPerThread * gradient_layout(g).row_threads), 1,
-                             kMostParts);
+  return std::clamp<int64_t>(
+      ceil_div<int64_t>(rows, kRowsPerThread * gradient_layout<kOutChannels>(g).row_threads), 1, kMostParts);
 }
 
 // Launches `kernel`, which calls sum_filter_gradient(), and the sum of the parts. `parts` must be
 // gradient_parts() or 1.
-template <class T>
+template <InChannels kIn, class T>
 Status launch_filter_gradient(const char* name, void (*kernel)(GradientParameters<T>), float* dw, const T* dy,
                               const T* x, const ConvGeometry& g, int64_t parts, float* workspace,
                               cudaStream_t stream) {
@@ -196,7 +202,7 @@ Status launch_filter_gradient(const char* name, void (*kernel)(GradientParameter
   p.x_aligned = rows_are_aligned<kOutChannels>(x, g.c);
   p.rows_per_part = ceil_div<int64_t>(static_cast<int64_t>(g.images) * g.p, parts);
   if (parts > 1) p.partials = {workspace, g.patch, g.k, parts};
-  const GradientLayout layout = gradient_layout(g);
+  const GradientLayout layout = gradient_layout<kChannelsOfThread<kIn, T>>(g);
   LaunchShape shape;
   shape.grid_x = parts;
   shape.grid_y = ceil_div(layout.items, layout.items_block);
