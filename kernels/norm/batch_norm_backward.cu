@@ -5,47 +5,14 @@
 // Two sums over the batch must be known before the first element of dx. Backward therefore needs two passes.
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/norm/batch_norm_checks.h>
+#include <rondo/kernels/norm/gradient_sums.cuh>
 #include <rondo/kernels/norm/row_map.cuh>
 #include <rondo/kernels/reduce/column_sums.cuh>
-#include <rondo/kernels/reduce/compensated_sum.cuh>
-
-#include <cfloat>
 
 namespace rondo {
 namespace {
 
 using namespace norm;
-
-// g and xhat, recomputed from the saved state of the forward pass.
-template <int N>
-struct Recovered {
-  Values<N> g, xhat;
-};
-
-// The sums of g and of g * xhat over the rows of a thread. Of float also for values of 16 bits: the sums have
-// the bits of those of the same floats.
-template <int N>
-struct GradientSums {
-  float g[N] = {}, g_rest[N] = {}, product[N] = {}, product_rest[N] = {};
-
-  __device__ __forceinline__ void add(const Recovered<N>& r) {
-    RONDO_SIMD
-    for (int k = 0; k < N; ++k) {
-      add_compensated<float>(g[k], g_rest[k], r.g.v[k]);
-      add_compensated_product<float>(product[k], product_rest[k], r.g.v[k], r.xhat.v[k]);
-    }
-  }
-  __device__ __forceinline__ double value(int s, int k) const {
-    return s == 0 ? compensated_value(g[k], g_rest[k]) : compensated_value(product[k], product_rest[k]);
-  }
-  __device__ __forceinline__ unsigned out_of_range() const {
-    unsigned bits = 0;
-    RONDO_UNROLL
-    for (int k = 0; k < N; ++k)
-      if (!(fabsf(g[k]) <= FLT_MAX && fabsf(product[k]) <= FLT_MAX)) bits |= 1u << k;
-    return bits;
-  }
-};
 
 template <class T>
 struct Saved {
@@ -168,12 +135,18 @@ Status launch_backward_sums(VectorView<double> sums, VectorView<float> gamma_gra
       kName, sums.data, pointers(dy, saved), dy.rows, dy.cols,
       values_width<T>(dy.cols, dy.data, saved.x.data, saved.y.data, saved.mean.data, saved.inv_std.data),
       workspace, stream));
-  if (!gamma_gradient.data && !beta_gradient.data) return {};
-  return launch(kName, flat_shape(dy.cols, kThreads), stream, parameter_gradients_kernel, gamma_gradient.data,
-                beta_gradient.data, sums.data, static_cast<int>(dy.cols));
+  return store_parameter_gradients(kName, gamma_gradient.data, beta_gradient.data, sums.data, dy.cols,
+                                   stream);
 }
 
 }  // namespace
+
+Status norm::store_parameter_gradients(const char* name, float* gamma_gradient, float* beta_gradient,
+                                       const double* sums, int64_t channels, cudaStream_t stream) {
+  if (!gamma_gradient && !beta_gradient) return {};
+  return launch(name, flat_shape(channels, kThreads), stream, parameter_gradients_kernel, gamma_gradient,
+                beta_gradient, sums, static_cast<int>(channels));
+}
 
 template <ValueType T>
 Status batch_norm_backward(MatrixView<T> dx, NonDeduced<MatrixView<T>> residual_gradient,

@@ -176,16 +176,33 @@ Status launch_width(const char* name, typename Summand::Value* result, const Sum
 
 template <class Summand, class Finish>
 Status launch_columns(const char* name, typename Summand::Value* result, const Summand& summand, int64_t rows,
-                      int64_t cols, int width, const Finish& finish, cudaStream_t stream) {
+                      int64_t cols, int width, int64_t rows_per_block, const Finish& finish,
+                      cudaStream_t stream) {
   if constexpr (Summand::kWidest == 1)
-    return launch_width<1>(name, result, summand, rows, cols, kRowsPerBlock, finish, stream);
+    return launch_width<1>(name, result, summand, rows, cols, rows_per_block, finish, stream);
   else {
     auto* const launch_of_width = width > 4    ? launch_width<Summand::kWidest, Summand, Finish>
                                   : width == 4 ? launch_width<4, Summand, Finish>
                                   : width == 2 ? launch_width<2, Summand, Finish>
                                                : launch_width<1, Summand, Finish>;
-    return launch_of_width(name, result, summand, rows, cols, kRowsPerBlock, finish, stream);
+    return launch_of_width(name, result, summand, rows, cols, rows_per_block, finish, stream);
   }
+}
+
+// The sums of each block of `rows_per_block` rows, in the layout of column_sums_kernel().
+template <class Summand>
+Status block_sums(const char* name, typename Summand::Value* result, const Summand& summand, int64_t rows,
+                  int64_t cols, int width, int64_t rows_per_block, cudaStream_t stream) {
+  return launch_columns(name, result, summand, rows, cols, width, rows_per_block, Replace{}, stream);
+}
+
+// The sums of all rows from the sums of `blocks` blocks.
+template <class Summand, class Finish = Replace>
+Status sums_of_blocks(const char* name, typename Summand::Value* sums,
+                      const typename Summand::Value* of_blocks, int64_t blocks, int64_t cols,
+                      cudaStream_t stream, Finish finish = {}) {
+  return launch_width<1>(name, sums, PartialSums<Summand>{of_blocks, static_cast<int>(cols)}, blocks, cols,
+                         std::max<int64_t>(blocks, 1), finish, stream);
 }
 
 template <class Value, int kSums>
@@ -200,12 +217,13 @@ int64_t workspace_bytes(int64_t rows, int64_t cols) {
 template <class Summand, class Finish = Replace>
 Status column_sums(const char* name, typename Summand::Value* sums, const Summand& summand, int64_t rows,
                    int64_t cols, int width, Workspace workspace, cudaStream_t stream, Finish finish = {}) {
-  if (rows <= kRowsPerBlock) return launch_columns(name, sums, summand, rows, cols, width, finish, stream);
+  if (rows <= kRowsPerBlock)
+    return launch_columns(name, sums, summand, rows, cols, width, kRowsPerBlock, finish, stream);
   auto* const partial = static_cast<typename Summand::Value*>(workspace.data);
-  RONDO_RETURN_IF_ERROR(launch_columns(name, partial, summand, rows, cols, width, Finish{}, stream));
-  const int64_t blocks = ceil_div<int64_t>(rows, kRowsPerBlock);
-  return launch_width<1>(name, sums, PartialSums<Summand>{partial, static_cast<int>(cols)}, blocks, cols,
-                         blocks, finish, stream);
+  RONDO_RETURN_IF_ERROR(
+      launch_columns(name, partial, summand, rows, cols, width, kRowsPerBlock, Finish{}, stream));
+  return sums_of_blocks<Summand>(name, sums, partial, ceil_div<int64_t>(rows, kRowsPerBlock), cols, stream,
+                                 finish);
 }
 
 }  // namespace rondo::columns

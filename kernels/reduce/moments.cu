@@ -88,8 +88,16 @@ Status add_moments(const char* name, double* sums, const T* x, int64_t rows, int
   return columns::column_sums(name, sums, SumsAndSquares<T>{x, static_cast<int>(columns)}, rows, columns,
                               values_width<T>(columns, x), workspace, stream);
 }
-#define RONDO_ADD_MOMENTS(T) \
-  template Status add_moments(const char*, double*, const T*, int64_t, int64_t, Workspace, cudaStream_t);
+template <class T>
+Status add_moments_of_blocks(const char* name, double* sums, const T* x, int64_t rows, int64_t columns,
+                             int64_t rows_per_block, cudaStream_t stream) {
+  return columns::block_sums(name, sums, SumsAndSquares<T>{x, static_cast<int>(columns)}, rows, columns,
+                             values_width<T>(columns, x), rows_per_block, stream);
+}
+#define RONDO_ADD_MOMENTS(T)                                                                              \
+  template Status add_moments(const char*, double*, const T*, int64_t, int64_t, Workspace, cudaStream_t); \
+  template Status add_moments_of_blocks(const char*, double*, const T*, int64_t, int64_t, int64_t,        \
+                                        cudaStream_t);
 RONDO_FOR_VALUE_TYPES(RONDO_ADD_MOMENTS)
 #undef RONDO_ADD_MOMENTS
 

@@ -23,6 +23,10 @@ namespace rondo {
 template <class T>
 Status add_moments(const char* name, double* sums, const T* x, int64_t rows, int64_t columns,
                    Workspace workspace, cudaStream_t stream);
+// The same of each block of `rows_per_block` rows: [blocks, 2, columns].
+template <class T>
+Status add_moments_of_blocks(const char* name, double* sums, const T* x, int64_t rows, int64_t columns,
+                             int64_t rows_per_block, cudaStream_t stream);
 inline constexpr int64_t kMostMomentColumns = int64_t{1} << 20;  // the grid has at most 65535 blocks of 32
 int64_t moments_workspace_bytes(int64_t rows, int64_t columns);
 

@@ -104,6 +104,7 @@ class RowTeam {
   }
 
   __device__ __forceinline__ bool is_first() const { return lane_ == 0; }
+  __device__ __forceinline__ int count() const { return count_; }  // columns of the part
 
   // visit(access, values, column) for each pack of the thread: values[i] are those of input i.
   template <class Visit>
@@ -277,6 +278,7 @@ class RowTeam<Tile<lanes, true>, N, Operation> {
   }
 
   __device__ bool is_first() const { return true; }
+  __device__ int count() const { return count_; }
 
   template <class Visit>
   __device__ void for_each_pack(Visit visit) {

@@ -106,9 +106,12 @@ __global__ void __launch_bounds__(Tile::kBlock)
   });
 }
 
+// The columns of a part of a row that has several.
+inline constexpr int kPartColumns = Tile<256, false>::kMost;
+
 inline int lanes_for(int64_t cols) { return cols <= 128 ? 4 : cols <= 1024 ? 32 : 256; }
 
-inline int64_t parts_of(int64_t cols) { return ceil_div<int64_t>(cols, Tile<256, false>::kMost); }
+inline int64_t parts_of(int64_t cols) { return ceil_div<int64_t>(cols, kPartColumns); }
 
 template <class Operation>
 int64_t workspace_bytes(int64_t rows, int64_t cols) {

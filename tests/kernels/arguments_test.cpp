@@ -18,6 +18,8 @@
 #include <rondo/kernels/loss/nonfinite_loss.h>
 #include <rondo/kernels/loss/squared_error.h>
 #include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/kernels/norm/group_norm.h>
+#include <rondo/kernels/norm/layer_norm.h>
 #include <rondo/kernels/optimizer/adam.h>
 #include <rondo/kernels/optimizer/sgd.h>
 #include <rondo/kernels/pool/pool.h>
@@ -369,6 +371,98 @@ std::vector<Operation> norms() {
 }
 
 template <class T>
+std::vector<Operation> layer_norms() {
+  const auto rows_of = [](Arguments& a) { return a.size("rows", 2); };
+  const auto cols_of = [](Arguments& a) { return a.size("cols", 9000, 1); };
+  const auto of = [](int64_t size) { return VectorView<float>{nullptr, size}; };
+  const auto in = [](int64_t size) { return VectorView<const float>{nullptr, size}; };
+  return {{typed<T>("layer_norm"),
+           [=](Arguments& a, cudaStream_t stream) {
+             const int64_t rows = rows_of(a), cols = cols_of(a);
+             const auto y =
+                 a.output("y", MatrixView<T>{nullptr, rows, cols, a.size("y.stride", 9002, 9000)}, {"x"});
+             const auto mean = a.output("mean", of(rows)), inv = a.output("inv_std", of(rows));
+             const auto x =
+                 a.input("x", MatrixView<const T>{nullptr, rows, cols, a.size("x.stride", 9002, 9000)});
+             const auto gamma = a.input("gamma", in(cols)), beta = a.input("beta", in(cols));
+             return layer_norm(y, mean, inv, x, gamma, beta, 1e-5f,
+                               a.workspace(layer_norm_workspace_bytes(rows, cols)), stream);
+           }},
+          {typed<T>("rms_norm"),
+           [=](Arguments& a, cudaStream_t stream) {
+             const int64_t rows = rows_of(a), cols = cols_of(a);
+             const auto y = a.output("y", MatrixView<T>{nullptr, rows, cols}, {"x"});
+             const auto inv = a.output("inv_rms", of(rows));
+             const auto x = a.input("x", MatrixView<const T>{nullptr, rows, cols});
+             return rms_norm(y, inv, x, a.input("gamma", in(cols)), 1e-5f,
+                             a.workspace(layer_norm_workspace_bytes(rows, cols)), stream);
+           }},
+          {typed<T>("layer_norm_backward"),
+           [=](Arguments& a, cudaStream_t stream) {
+             const int64_t rows = a.size("rows", 600), cols = a.size("cols", 5, 1);
+             const auto dx = a.output("dx", MatrixView<T>{nullptr, rows, cols}, {"dy"});
+             const auto dgamma = a.output("gamma_gradient", of(cols)),
+                        dbeta = a.output("beta_gradient", of(cols));
+             const auto dy = a.input("dy", MatrixView<const T>{nullptr, rows, cols});
+             LayerNormSavedOf<T> saved;
+             saved.x = a.input("saved.x", MatrixView<const T>{nullptr, rows, cols});
+             saved.mean = a.input("saved.mean", in(rows));
+             saved.inv_std = a.input("saved.inv_std", in(rows));
+             const auto gamma = a.input("gamma", in(cols));
+             return layer_norm_backward(dx, dgamma, dbeta, dy, saved, gamma,
+                                        a.workspace(layer_norm_backward_workspace_bytes(rows, cols)), stream);
+           }},
+          {typed<T>("rms_norm_backward"), [=](Arguments& a, cudaStream_t stream) {
+             const int64_t rows = a.size("rows", 600), cols = a.size("cols", 5, 1);
+             const auto dx = a.output("dx", MatrixView<T>{nullptr, rows, cols}, {"dy"});
+             const auto dgamma = a.output("gamma_gradient", of(cols));
+             const auto dy = a.input("dy", MatrixView<const T>{nullptr, rows, cols});
+             RmsNormSavedOf<T> saved;
+             saved.x = a.input("saved.x", MatrixView<const T>{nullptr, rows, cols});
+             saved.inv_rms = a.input("saved.inv_rms", in(rows));
+             return rms_norm_backward(dx, dgamma, dy, saved, a.input("gamma", in(cols)),
+                                      a.workspace(layer_norm_backward_workspace_bytes(rows, cols)), stream);
+           }}};
+}
+
+// With a group for each channel.
+template <class T>
+std::vector<Operation> group_norms() {
+  const auto of = [](int64_t size) { return VectorView<float>{nullptr, size}; };
+  const auto in = [](int64_t size) { return VectorView<const float>{nullptr, size}; };
+  // Channels that are a bad argument may not be a size.
+  const auto times = [](int64_t a, int64_t b) {
+    return a < 0 || b < 0 ? -1 : std::min(saturating_product({a, b}), int64_t{1} << 58);
+  };
+  return {{typed<T>("group_norm"),
+           [=](Arguments& a, cudaStream_t stream) {
+             const int64_t n = a.size("images", 2), h = a.size("height", 3, 1), w = a.size("width", 4, 1),
+                           c = a.size("channels", 5, 1);
+             const auto y = a.output("y", ImageView<T>{nullptr, n, h, w, c}, {"x"});
+             const auto mean = a.output("mean", of(times(n, c))), inv = a.output("inv_std", of(times(n, c)));
+             const auto x = a.input("x", ImageView<const T>{nullptr, n, h, w, c});
+             const auto gamma = a.input("gamma", in(c)), beta = a.input("beta", in(c));
+             return group_norm(y, mean, inv, x, gamma, beta, c, 1e-5f,
+                               a.workspace(group_norm_workspace_bytes(n, times(h, w), c)), stream);
+           }},
+          {typed<T>("group_norm_backward"), [=](Arguments& a, cudaStream_t stream) {
+             const int64_t n = a.size("images", 2), h = a.size("height", 3, 1), w = a.size("width", 4, 1),
+                           c = a.size("channels", 5, 1);
+             const auto dx = a.output("dx", ImageView<T>{nullptr, n, h, w, c}, {"dy"});
+             const auto dgamma = a.output("gamma_gradient", of(c)), dbeta = a.output("beta_gradient", of(c));
+             const auto dy = a.input("dy", ImageView<const T>{nullptr, n, h, w, c});
+             GroupNormSavedOf<T> saved;
+             saved.x = a.input("saved.x", ImageView<const T>{nullptr, n, h, w, c});
+             saved.mean = a.input("saved.mean", in(times(n, c)));
+             saved.inv_std = a.input("saved.inv_std", in(times(n, c)));
+             const auto gamma = a.input("gamma", in(c));
+             return group_norm_backward(
+                 dx, dgamma, dbeta, dy, saved, gamma, c,
+                 a.workspace(group_norm_backward_workspace_bytes(n, times(h, w), c, c)), stream);
+           }}};
+}
+
+template <class T>
 std::vector<Operation> elementwise_operations() {
   return {{typed<T>("relu"),
            [](Arguments& a, cudaStream_t stream) {
@@ -613,8 +707,9 @@ std::vector<Operation> comparisons() {
 // The operations on elements of type T.
 template <class T>
 void add_operations_of(std::vector<Operation>& all) {
-  for (const std::vector<Operation>& some : {pools<T>(), norms<T>(), elementwise_operations<T>(), losses<T>(),
-                                             softmaxes<T>(), gathers<T>(), reductions<T>()})
+  for (const std::vector<Operation>& some :
+       {pools<T>(), norms<T>(), layer_norms<T>(), group_norms<T>(), elementwise_operations<T>(), losses<T>(),
+        softmaxes<T>(), gathers<T>(), reductions<T>()})
     all.insert(all.end(), some.begin(), some.end());
 }
 
@@ -710,6 +805,10 @@ TEST(WorkspaceBytes, OfHugeShapesAreHuge) {
   EXPECT_GE(squared_error_workspace_bytes(kHuge, 4), INT64_MAX / 2048 * 8);
   EXPECT_EQ(softmax_cross_entropy_workspace_bytes(kHuge, 100), INT64_MAX);
   EXPECT_EQ(softmax_workspace_bytes(kHuge, 10000), INT64_MAX);
+  EXPECT_EQ(layer_norm_workspace_bytes(kHuge, 10000), INT64_MAX);
+  EXPECT_EQ(layer_norm_backward_workspace_bytes(kHuge, 10000), INT64_MAX);
+  EXPECT_EQ(group_norm_workspace_bytes(kHuge, 1, 10000), INT64_MAX);
+  EXPECT_EQ(group_norm_backward_workspace_bytes(kHuge, 1, 10000, 10), INT64_MAX);
   EXPECT_EQ(conv2d_workspace_bytes({nullptr, kHuge, 8, 8, 32}, {nullptr, 32, 3, 3, 32}, {}).forward, 0);
   EXPECT_EQ(conv2d_workspace_bytes({nullptr, 1, 8, 8, 32}, {nullptr, 32, 3, 3, 32}, {.stride_h = 0}).forward,
             0);

@@ -8,6 +8,8 @@
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/loss/squared_error.h>
 #include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/kernels/norm/group_norm.h>
+#include <rondo/kernels/norm/layer_norm.h>
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/dropout.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
@@ -109,6 +111,30 @@ TEST_F(Limits, ChannelsOfBatchNorm) {
     return batch_norm_backward(none(channels), {}, MatrixView<const float>(none(channels)), saved(channels),
                                vector(2, channels), doubles(channels), 0, stream_);
   });
+}
+
+TEST_F(Limits, ColumnsOfLayerNorm) {
+  expect(1 << 20, "cols is 1048577, must be at most 1048576", "eps is 1", [&](int64_t cols) {
+    const MatrixView<float> none = {nullptr, 0, cols, cols};
+    const Status status = layer_norm(none, {}, {}, none, {}, {}, 1, {}, stream_);
+    EXPECT_EQ(rms_norm(none, {}, none, {}, 1, {}, stream_).code(), status.code());
+    return status;
+  });
+}
+
+TEST_F(Limits, SizesOfGroupNorm) {
+  const auto norm = [&](int64_t n, int64_t h, int64_t channels) {
+    // Far from each other, and not accessed.
+    auto* const x = reinterpret_cast<float*>(reinterpret_cast<char*>(floats()) + (int64_t{1} << 50));
+    const ImageView<float> y = {floats(), n, h, 1, channels};
+    return group_norm(y, {}, {}, {x, n, h, 1, channels}, {}, {}, 1, 1, {}, stream_);
+  };
+  expect(1 << 20, "there are 1048577 channels", "images times groups",
+         [&](int64_t c) { return norm(1, 1, c); });
+  expect((k2To31 - 1) / 2, "elements, must have at most 2147483647", "images times groups",
+         [&](int64_t h) { return norm(1, h, 2); });
+  expect((k2To31 - 1) / 2, "pixels, must have at most 2147483647", "images times groups",
+         [&](int64_t n) { return norm(n, 2, 1); });
 }
 
 // With no images nothing is launched.
@@ -290,6 +316,13 @@ TEST(WorkspaceBytes, AreEnoughForAnySize) {
        }},
       {"softmax", softmax_workspace_bytes,
        [](double rows, double cols) { return cols > 8192 ? rows * (std::ceil(cols / 8192) * 8 + 12) : 0; }},
+      {"layer norm", layer_norm_workspace_bytes,
+       [](double rows, double cols) { return cols > 8192 ? rows * (std::ceil(cols / 8192) * 8 + 8) : 0; }},
+      {"layer norm, backward", layer_norm_backward_workspace_bytes,
+       [](double rows, double cols) {
+         const double of_rows = cols > 8192 ? rows * (std::ceil(cols / 8192) * 8 + 12) : 0;
+         return std::max(of_rows, ((rows > 512 ? rows / 512 : 0) + 1) * 2 * cols * 8);
+       }},
       {"product, copies A", products(true, true, Math::tf32), copies(true, false)},
       {"product, copies B", products(false, false, Math::tf32x3), copies(false, true)},
       {"product, copies both", products(true, false, Math::tf32), copies(true, true)},

@@ -6,6 +6,8 @@
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/loss/squared_error.h>
 #include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/kernels/norm/group_norm.h>
+#include <rondo/kernels/norm/layer_norm.h>
 #include <rondo/kernels/optimizer/adam.h>
 #include <rondo/kernels/optimizer/sgd.h>
 #include <rondo/kernels/pool/pool.h>
@@ -240,6 +242,53 @@ void softmaxes(Drawn& d) {
 }
 
 template <class T>
+void layer_norms(Drawn& d) {
+  const int64_t kind = d.random.below(6);
+  const int64_t cols = 1 + d.random.below(kind < 2 ? 130 : kind < 5 ? 1500 : 20'000);
+  const int64_t rows = 1 + d.random.below(cols < 130 ? 600 : 3);
+  const bool rms = d.random.below(2) == 0, affine = d.random.below(3) > 0;
+  d.run(concat(rms ? "rms_norm of " : "layer_norm of ", rows, " x ", cols), [&](Operands& o) {
+    T *y = o.out<T>(rows * cols), *x = o.in(o.values_of<T>(rows * cols)),
+      *dy = o.in(o.values_of<T>(rows * cols)), *dx = o.out<T>(rows * cols);
+    float *mean = rms ? nullptr : o.out(rows), *inv = o.out(rows), *dgamma = o.out(cols),
+          *dbeta = rms ? nullptr : o.out(cols);
+    const VectorView<const float> gamma = {affine ? o.in(cols) : nullptr, affine ? cols : 0},
+                                  beta = {affine ? o.in(cols) : nullptr, affine ? cols : 0};
+    const Workspace workspace = o.workspace(layer_norm_backward_workspace_bytes(rows, cols));
+    const auto view = [=](T* data) { return matrix(data, rows, cols); };
+    if (rms) {
+      RONDO_RETURN_IF_ERROR(rms_norm(view(y), {inv, rows}, view(x), gamma, 1e-5f, workspace, o.stream()));
+      return rms_norm_backward(view(dx), {dgamma, cols}, view(dy), {view(x), {inv, rows}}, gamma, workspace,
+                               o.stream());
+    }
+    RONDO_RETURN_IF_ERROR(
+        layer_norm(view(y), {mean, rows}, {inv, rows}, view(x), gamma, beta, 1e-5f, workspace, o.stream()));
+    return layer_norm_backward(view(dx), {dgamma, cols}, {dbeta, cols}, view(dy),
+                               {view(x), {mean, rows}, {inv, rows}}, gamma, workspace, o.stream());
+  });
+}
+
+template <class T>
+void group_norms(Drawn& d) {
+  const int64_t groups = 1 + d.random.below(6), c = groups * (1 + d.random.below(12)),
+                n = 1 + d.random.below(3), h = 1 + d.random.below(30), w = 1 + d.random.below(30),
+                size = n * h * w * c;
+  d.run(concat("group_norm of ", n, " x ", h, " x ", w, " x ", c, ", ", groups), [&](Operands& o) {
+    T *y = o.out<T>(size), *x = o.in(o.values_of<T>(size)), *dy = o.in(o.values_of<T>(size)),
+      *dx = o.out<T>(size);
+    float *mean = o.out(n * groups), *inv = o.out(n * groups), *gamma = o.in(c), *beta = o.in(c),
+          *dgamma = o.out(c), *dbeta = o.out(c);
+    const auto view = [=](T* data) { return ImageView<T>{data, n, h, w, c}; };
+    const Workspace workspace = o.workspace(group_norm_backward_workspace_bytes(n, h * w, c, groups));
+    RONDO_RETURN_IF_ERROR(group_norm(view(y), {mean, n * groups}, {inv, n * groups}, view(x), {gamma, c},
+                                     {beta, c}, groups, 1e-5f, workspace, o.stream()));
+    return group_norm_backward(view(dx), {dgamma, c}, {dbeta, c}, view(dy),
+                               {view(x), {mean, n * groups}, {inv, n * groups}}, {gamma, c}, groups,
+                               workspace, o.stream());
+  });
+}
+
+template <class T>
 void batches(Drawn& d) {
   const int64_t samples = 2 + d.random.below(20), shard = 1 + d.random.below(samples),
                 h = 1 + d.random.below(9), w = 1 + d.random.below(9), c = 1 + d.random.below(4);
@@ -269,6 +318,8 @@ void record_operators(const char* type) {
     batch_norms<T>(d);
     reductions_and_losses<T>(d);
     softmaxes<T>(d);
+    layer_norms<T>(d);
+    group_norms<T>(d);
     batches<T>(d);
   }
 }

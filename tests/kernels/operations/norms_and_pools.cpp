@@ -1,4 +1,6 @@
 #include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/kernels/norm/group_norm.h>
+#include <rondo/kernels/norm/layer_norm.h>
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/tests/kernels/operations/operations.h>
 #include <rondo/tests/kernels/operations/positive.h>
@@ -61,6 +63,79 @@ void add_batch_norm(std::vector<Operation>& all, int64_t rows) {
                                         {as_matrix(x), {mean, kChannels}, {inv, kChannels}, as_matrix(y)},
                                         {gamma, kChannels}, {sums, 2 * kChannels}, rows, o.stream());
            }});
+  }
+}
+
+// One call for each kind of team, of rows with whole accesses and without.
+template <class T>
+void add_layer_norm(std::vector<Operation>& all) {
+  constexpr int64_t kRows = 3;
+  for (const int64_t cols : {64, 320, 330, 2080, 8224}) {
+    const std::string suffix =
+        concat("_", cols, dtype_of<T> == DType::float32 ? "" : concat("_", name_of(dtype_of<T>)));
+    const auto in = [=](Operands& o) {
+      return matrix<const T>(o.in(o.values_of<T>(kRows * cols)), kRows, cols);
+    };
+    const auto workspace = [=](Operands& o) {
+      return o.workspace(layer_norm_backward_workspace_bytes(kRows, cols));
+    };
+    all.push_back({"layer_norm" + suffix, [=](Operands& o) {
+                     T* y = o.out<T>(kRows * cols);
+                     float *mean = o.out(kRows), *inv = o.out(kRows), *gamma = o.in(cols), *beta = o.in(cols);
+                     return layer_norm(matrix(y, kRows, cols), {mean, kRows}, {inv, kRows}, in(o),
+                                       {gamma, cols}, {beta, cols}, 1e-5f, workspace(o), o.stream());
+                   }});
+    all.push_back({"layer_norm_backward" + suffix, [=](Operands& o) {
+                     T* dx = o.out<T>(kRows * cols);
+                     float *dgamma = o.out(cols), *dbeta = o.out(cols), *gamma = o.in(cols),
+                           *mean = o.in(kRows), *inv = o.in(kRows);
+                     const auto dy = in(o), x = in(o);
+                     return layer_norm_backward(matrix(dx, kRows, cols), {dgamma, cols}, {dbeta, cols}, dy,
+                                                {x, {mean, kRows}, {inv, kRows}}, {gamma, cols}, workspace(o),
+                                                o.stream());
+                   }});
+    all.push_back({"rms_norm" + suffix, [=](Operands& o) {
+                     T* y = o.out<T>(kRows * cols);
+                     float *inv = o.out(kRows), *gamma = o.in(cols);
+                     return rms_norm(matrix(y, kRows, cols), {inv, kRows}, in(o), {gamma, cols}, 1e-5f,
+                                     workspace(o), o.stream());
+                   }});
+    all.push_back({"rms_norm_backward" + suffix, [=](Operands& o) {
+                     T* dx = o.out<T>(kRows * cols);
+                     float *dgamma = o.out(cols), *gamma = o.in(cols), *inv = o.in(kRows);
+                     const auto dy = in(o), x = in(o);
+                     return rms_norm_backward(matrix(dx, kRows, cols), {dgamma, cols}, dy, {x, {inv, kRows}},
+                                              {gamma, cols}, workspace(o), o.stream());
+                   }});
+  }
+}
+
+template <class T>
+void add_group_norm(std::vector<Operation>& all) {
+  for (const int64_t groups : {1, 4, 32}) {
+    const std::string suffix =
+        concat("_", groups, dtype_of<T> == DType::float32 ? "" : concat("_", name_of(dtype_of<T>)));
+    const auto view = [](auto* data) { return ImageView{data, 2, 8, 16, kChannels}; };
+    const auto in = [=](Operands& o) { return o.in(o.values_of<T>(2 * 128 * kChannels)); };
+    all.push_back({"group_norm" + suffix, [=](Operands& o) {
+                     T *y = o.out<T>(2 * 128 * kChannels), *x = in(o);
+                     float *mean = o.out(2 * groups), *inv = o.out(2 * groups), *gamma = o.in(kChannels),
+                           *beta = o.in(kChannels);
+                     return group_norm(view(y), {mean, 2 * groups}, {inv, 2 * groups}, view(x),
+                                       {gamma, kChannels}, {beta, kChannels}, groups, 1e-5f,
+                                       o.workspace(group_norm_workspace_bytes(2, 128, kChannels)),
+                                       o.stream());
+                   }});
+    all.push_back({"group_norm_backward" + suffix, [=](Operands& o) {
+                     T *dx = o.out<T>(2 * 128 * kChannels), *dy = in(o), *x = in(o);
+                     float *dgamma = o.out(kChannels), *dbeta = o.out(kChannels), *mean = o.in(2 * groups),
+                           *inv = o.in(2 * groups), *gamma = o.in(kChannels);
+                     return group_norm_backward(
+                         view(dx), {dgamma, kChannels}, {dbeta, kChannels}, view(dy),
+                         {view(x), {mean, 2 * groups}, {inv, 2 * groups}}, {gamma, kChannels}, groups,
+                         o.workspace(group_norm_backward_workspace_bytes(2, 128, kChannels, groups)),
+                         o.stream());
+                   }});
   }
 }
 
@@ -131,6 +206,12 @@ void add_norms_and_pools(std::vector<Operation>& all) {
   for (const int64_t rows : {40, 600}) add_batch_norm<float>(all, rows);
   add_batch_norm<__nv_bfloat16>(all, 40);
   add_batch_norm<__half>(all, 40);
+  add_layer_norm<float>(all);
+  add_layer_norm<__nv_bfloat16>(all);
+  add_layer_norm<__half>(all);
+  add_group_norm<float>(all);
+  add_group_norm<__nv_bfloat16>(all);
+  add_group_norm<__half>(all);
   add_pools(all, "2x2", {2, 2, 2, 2, 0, 0});
   add_pools(all, "3x3", {3, 3, 2, 2, 1, 1});
 }
