@@ -16,19 +16,16 @@ namespace rondo::norm {
 
 struct GroupShape {
   int64_t images = 0, pixels = 0;
-  int channels = 0, groups = 1, blocks = 0;  // blocks of rows of an image
+  int channels = 0, groups = 1, per_group = 0, blocks = 0;  // blocks of rows of an image
   Divisor of_pixels, of_group;
 
   int64_t rows() const { return images * pixels; }
   int64_t statistics() const { return images * groups; }
-  // Of channel c.
-  __device__ __forceinline__ int group(int c) const { return of_group.divide(c).quotient; }
   __device__ __forceinline__ int64_t image(int64_t row) const {
     return of_pixels.divide(static_cast<int>(row)).quotient;
   }
-  __device__ __forceinline__ int per_group() const { return channels / groups; }
   __device__ __forceinline__ double count() const {
-    return static_cast<double>(pixels) * static_cast<double>(per_group());
+    return static_cast<double>(pixels) * static_cast<double>(per_group);
   }
 };
 
@@ -44,7 +41,8 @@ inline int64_t blocks_of(int64_t pixels) { return pixels / rows_per_block(pixels
 inline GroupShape group_shape(int64_t images, int64_t pixels, int64_t channels, int64_t groups) {
   GroupShape shape;
   shape.images = images, shape.pixels = pixels, shape.channels = static_cast<int>(channels);
-  shape.groups = static_cast<int>(groups), shape.blocks = static_cast<int>(blocks_of(pixels));
+  shape.groups = static_cast<int>(groups), shape.per_group = shape.channels / shape.groups;
+  shape.blocks = static_cast<int>(blocks_of(pixels));
   if (images > 0) {
     shape.of_pixels = Divisor(static_cast<int>(pixels));
     shape.of_group = Divisor(static_cast<int>(channels / groups));
@@ -67,11 +65,10 @@ template <class Weight>
 __device__ __forceinline__ GroupSums add_channels(const GroupShape& shape, const double* sums,
                                                   Weight weight) {
   const int64_t image = blockIdx.x / shape.groups;
-  const int first =
-      (static_cast<int>(blockIdx.x) - static_cast<int>(image) * shape.groups) * shape.per_group();
+  const int first = (static_cast<int>(blockIdx.x) - static_cast<int>(image) * shape.groups) * shape.per_group;
   const double* const of_image = sums + image * shape.blocks * 2 * shape.channels;
   GroupSums total = {};
-  for (int i = static_cast<int>(threadIdx.x); i < shape.blocks * shape.per_group(); i += kGroupThreads) {
+  for (int i = static_cast<int>(threadIdx.x); i < shape.blocks * shape.per_group; i += kGroupThreads) {
     const auto [block, channel] = shape.of_group.divide(i);
     const int c = first + channel;
     const double* const of_block = of_image + static_cast<int64_t>(block) * 2 * shape.channels + c;
@@ -88,33 +85,34 @@ inline LaunchShape shape_of_groups(const GroupShape& shape) {
   return {.grid_x = shape.statistics(), .block_x = kGroupThreads, .shared_bytes = sizeof(GroupMemory)};
 }
 
-// The statistics of N neighbouring channels, by row.
+// The statistics of N neighbouring channels, by row. They begin in group `group`, at its channel `channel`.
 template <int N>
 struct GroupStatistics {
   const GroupShape* shape;
   const float *first, *second;
-  int group[N];
-  bool one;  // all channels belong to one group
+  int group, channel;
 
   __device__ __forceinline__ void load(int64_t row, Values<N>& a, Values<N>& b) const {
-    const int64_t at = shape->image(row) * shape->groups;
-    if (one) {
-      const float of_a = first[at + group[0]], of_b = second[at + group[0]];
+    const int64_t at = shape->image(row) * shape->groups + group;
+    if (channel + N <= shape->per_group) {
+      const float of_a = first[at], of_b = second[at];
       RONDO_SIMD
       for (int k = 0; k < N; ++k) a.v[k] = of_a, b.v[k] = of_b;
     } else {
-      RONDO_SIMD
-      for (int k = 0; k < N; ++k) a.v[k] = first[at + group[k]], b.v[k] = second[at + group[k]];
+      int of_channel = channel, next = 0;
+      RONDO_UNROLL
+      for (int k = 0; k < N; ++k) {
+        a.v[k] = first[at + next], b.v[k] = second[at + next];
+        if (++of_channel == shape->per_group) of_channel = 0, ++next;
+      }
     }
   }
 };
 template <int N>
 __device__ __forceinline__ GroupStatistics<N> statistics_of(const GroupShape& shape, const float* first,
                                                             const float* second, int col) {
-  GroupStatistics<N> of = {&shape, first, second, {}, false};
-  for (int k = 0; k < N; ++k) of.group[k] = shape.group(col + k);
-  of.one = of.group[0] == of.group[N - 1];
-  return of;
+  const auto [group, channel] = shape.of_group.divide(col);
+  return {&shape, first, second, group, channel};
 }
 
 // The constants of N columns, or `otherwise` without them.
