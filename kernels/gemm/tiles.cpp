@@ -34,20 +34,20 @@ TileId choose_tile(int64_t m, int64_t n, int64_t splits, const TileNeeds& needs,
   const bool vectors = device.vectors && std::ranges::any_of(tile_infos(), [&](const TileInfo& tile) {
                          return suits(tile, true) && fits(tile);
                        });
-  TileId best = {};
+  const TileInfo *best = nullptr, *smallest = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const TileInfo& tile : tile_infos()) {
     if (!suits(tile, vectors)) continue;
-    if (least == std::numeric_limits<double>::infinity() && tile.id.m == 64) best = tile.id;  // the smallest
+    if (smallest == nullptr || shared_bytes(tile, needs) < shared_bytes(*smallest, needs)) smallest = &tile;
     if (!fits(tile)) continue;
     const double time = estimated_time({m, n, 1}, splits, tile.id.m, tile.id.n, tile.efficiency,
                                        std::max(1, device.multiprocessors));
     if (time < least) {
-      best = tile.id;
+      best = &tile;
       least = time;
     }
   }
-  return best;
+  return best != nullptr ? best->id : smallest->id;
 }
 
 double estimated_time(const GemmShape& shape, int64_t splits, int m, int n, double speed,

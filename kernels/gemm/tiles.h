@@ -40,7 +40,7 @@ constexpr int64_t shared_bytes(const TileInfo& tile, const TileNeeds& needs) {
 
 // Returns the tile with the least estimated time, among the tiles of needs.arithmetic by multiply-adds or
 // mma.sync that fit the device's shared memory. The estimate is the number of blocks on the busiest
-// multiprocessor times the work of a block. Returns the smallest tile, 64x64, if none fits.
+// multiprocessor times the work of a block. If none fits: the tile with the fewest bytes.
 TileId choose_tile(int64_t m, int64_t n, int64_t splits, const TileNeeds& needs,
                    const DeviceProperties& device);
 

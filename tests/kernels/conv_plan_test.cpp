@@ -5,10 +5,9 @@
 #include <rondo/kernels/conv/workspace_bound.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/kernels/reference/gpus.h>
+#include <rondo/tests/support/expected_file.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -53,8 +52,8 @@ std::vector<std::string> plans_of(ConvOperation operation, const ConvCase& c, Ar
   return plans;
 }
 
-// Every choice, for every GPU of gpus.h, as text: a change of a choice changes a line of conv_plans.txt. The
-// test prints the text that it expects there. "all" are the GPUs that have the arithmetic.
+// Every choice, for every GPU of gpus.h, as text: a change of a choice changes a line of conv_plans.txt. "all"
+// are the GPUs that have the arithmetic.
 TEST(ConvPlan, Table) {
   struct Layer {
     const char* name;
@@ -89,9 +88,7 @@ TEST(ConvPlan, Table) {
             add(&types_of, plan, name_of(arithmetic));
         for (const auto& [plan, types] : types_of) table << "  " << types << ": " << plan << "\n";
       }
-  std::ifstream file(RONDO_CONV_PLANS);
-  const std::string expected{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_EQ(table.str(), expected) << "conv_plans.txt should be:\n" << table.str();
+  EXPECT_TRUE(equals_file(table.str(), RONDO_CONV_PLANS));
 }
 
 // The parts, and so the workspace, are the same on every device.

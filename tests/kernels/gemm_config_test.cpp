@@ -9,13 +9,12 @@
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/kernels/products_by_tile.h>
 #include <rondo/tests/kernels/reference/gpus.h>
+#include <rondo/tests/support/expected_file.h>
 #include <rondo/tests/support/status_checks.h>
 #include <rondo/kernels/gemm/stream_k.cuh>
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <sstream>
 #include <string>
@@ -59,11 +58,16 @@ TEST(GemmConfig, TheSplitDoesNotDependOnTheDevice) {
 
 TEST(GemmConfig, ATileThatFitsTheColumnsIsChosen) {
   const DeviceProperties cpu = {2, kSm90};
-  EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, cpu), fma_tile(64, 64));
-  EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, cpu), fma_tile(128, 32));
-  EXPECT_EQ(choose_tile(4096, 4096, 1, {}, cpu), fma_tile(128, 128));
+  EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, cpu).n, 64);
+  EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, cpu).n, 32);
+  const TileId of_many = choose_tile(4096, 4096, 1, {}, cpu);
+  for (const TileInfo& tile : tile_infos())
+    if (tile.id.instruction == Instruction::fma) {
+      EXPECT_LE(tile.efficiency, tile_info(of_many).efficiency) << tile.id << " instead of " << of_many;
+    }
   // With few large tiles most multiprocessors would be idle.
-  EXPECT_EQ(choose_tile(512, 512, 1, {}, {132, kSm90}), fma_tile(64, 64));
+  const TileId of_few = choose_tile(512, 512, 1, {}, {132, kSm90});
+  EXPECT_LT(of_few.m * of_few.n, of_many.m * of_many.n);
 }
 
 TEST(GemmConfig, VectorTilesAreOnlyForDevicesWithVectors) {
@@ -92,12 +96,18 @@ TEST(GemmConfig, VectorTilesAreOnlyForDevicesWithVectors) {
 
 TEST(GemmConfig, ATileThatTheDeviceCannotHoldIsNotChosen) {
   for (const TileNeeds& needs : {kGatherNeeds, kPatchNeeds, TileNeeds{}, TileNeeds{Order::mn_major}}) {
-    const int bytes = shared_bytes(tile_info(fma_tile(128, 128)), needs);
-    EXPECT_EQ(choose_tile(4096, 4096, 1, needs, {2, bytes}), fma_tile(128, 128));
-    EXPECT_EQ(choose_tile(4096, 4096, 1, needs, {2, bytes - 1}), fma_tile(64, 64));
+    const TileId best = choose_tile(4096, 4096, 1, needs, {2, kSm90});
+    const auto bytes = static_cast<int>(shared_bytes(tile_info(best), needs));
+    EXPECT_EQ(choose_tile(4096, 4096, 1, needs, {2, bytes}), best);
+    const TileId smaller = choose_tile(4096, 4096, 1, needs, {2, bytes - 1});
+    EXPECT_LT(shared_bytes(tile_info(smaller), needs), bytes);
+    // If no tile fits, that with the fewest bytes is chosen, and the launch returns the error.
+    const TileId none = choose_tile(4096, 4096, 1, needs, {2, 0});
+    for (const TileInfo& tile : tile_infos())
+      if (tile.id.instruction == Instruction::fma) {
+        EXPECT_LE(shared_bytes(tile_info(none), needs), shared_bytes(tile, needs)) << none << ", " << tile.id;
+      }
   }
-  // If no tile fits, a tile is chosen anyway and the launch returns the error.
-  EXPECT_EQ(choose_tile(4096, 4096, 1, {}, {2, 0}), fma_tile(64, 64));
 }
 
 // With the limits of a small GPU no vector tile fits into the executor's shared memory: that GPU's tiles are
@@ -203,7 +213,7 @@ TEST(GemmPlan, TheTileSuitsTheShape) {
 }
 
 // Every choice, in every arithmetic and for every GPU that has it, as text: a change of a choice changes a
-// line of gemm_plans.txt. The test prints the text that it expects there.
+// line of gemm_plans.txt.
 TEST(GemmPlan, Table) {
   struct Product {
     const char* name;
@@ -245,9 +255,7 @@ TEST(GemmPlan, Table) {
             << (p.transpose_b ? ", B^T" : "") << "\n";
       for (const auto& [plan, gpus] : gpus_of) table << "  " << plan << ": " << gpus << "\n";
     }
-  std::ifstream file(RONDO_GEMM_PLANS);
-  const std::string expected{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_EQ(table.str(), expected) << "gemm_plans.txt should be:\n" << table.str();
+  EXPECT_TRUE(equals_file(table.str(), RONDO_GEMM_PLANS));
 }
 
 // Each tile has one number, and consecutive tiles share rows and columns.

@@ -512,44 +512,9 @@ TEST(TensorLadder, LargeProductsWithACopy) {
 }
 
 // gemm() chooses small tiles for small problems on a large device. This runs every tile on any device.
-template <TileId tile>
-Status gemm_with_tile(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
-                      const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
-  GemmOptions own = options;
-  own.math = tile.arithmetic == Arithmetic::tf32     ? Math::tf32
-             : tile.arithmetic == Arithmetic::tf32x3 ? Math::tf32x3
-                                                     : Math::fp32;
-  return gemm_by_tile(tile, c, a, b, own, workspace, stream);
-}
-
-struct VariantOfTile {
-  TileId tile;
-  GemmVariant variant;
-};
-template <TileId tile>
-VariantOfTile variant_of() {
-  static const std::string name = name_of(tile);
-  return {tile, {name.c_str(), "", gemm_with_tile<tile>}};
-}
-std::vector<VariantOfTile> variants_of_tiles() {
-  using enum Arithmetic;
-  return {variant_of<fma_tile(128, 128)>(),       variant_of<fma_tile(128, 32)>(),
-          variant_of<fma_tile(64, 64)>(),         variant_of<mma_tile(tf32, 128, 128)>(),
-          variant_of<mma_tile(tf32, 64, 64)>(),   variant_of<mma_tile(tf32x3, 128, 128)>(),
-          variant_of<mma_tile(tf32x3, 64, 64)>(), variant_of<vector_tile(128, 128)>(),
-          variant_of<vector_tile(128, 64)>(),     variant_of<vector_tile(128, 32)>(),
-          variant_of<vector_tile(64, 64)>(),      variant_of<vector_tile(192, 128)>(),
-          variant_of<vector_tile(192, 64)>()};
-}
-
 class GemmTile : public testing::TestWithParam<TileInfo> {
  protected:
-  GemmVariant variant() const {
-    for (const VariantOfTile& of_tile : variants_of_tiles())
-      if (of_tile.tile == GetParam().id) return of_tile.variant;
-    ADD_FAILURE() << "variants_of_tiles() has no " << GetParam().id;
-    return {};
-  }
+  GemmVariant variant() const { return {name_.c_str(), "", run}; }
   bool fits(bool transpose_a) const {
     DeviceProperties device;
     EXPECT_TRUE(ok(device_properties(&device)));
@@ -557,6 +522,19 @@ class GemmTile : public testing::TestWithParam<TileInfo> {
            shared_bytes(GetParam(), {transpose_a ? Order::mn_major : Order::k_major}) <=
                device.shared_bytes_per_block;
   }
+
+ private:
+  // A variant is a function, so it finds the tile in the parameter of the running test.
+  static Status run(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
+                    const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
+    const TileId tile = GetParam().id;
+    GemmOptions own = options;
+    own.math = tile.arithmetic == Arithmetic::tf32     ? Math::tf32
+               : tile.arithmetic == Arithmetic::tf32x3 ? Math::tf32x3
+                                                       : Math::fp32;
+    return gemm_by_tile(tile, c, a, b, own, workspace, stream);
+  }
+  const std::string name_ = name_of(GetParam().id);
 };
 
 TEST_P(GemmTile, OddSizesTransposesAndAlignments) {
