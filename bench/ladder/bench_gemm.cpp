@@ -1,9 +1,12 @@
-// All rungs of both GEMM ladders, and gemm() on the shapes of LeNet's linear layers.
+// All rungs of both GEMM ladders, every tile of gemm(), and gemm() on the shapes of LeNet's linear layers.
 
 #include <rondo/bench/ladder/product.h>
 #include <rondo/bench/support/bench.h>
+#include <rondo/kernels/gemm/device_properties.h>
+#include <rondo/kernels/gemm/gemm_with_plan.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
+#include <rondo/kernels/gemm/tiles.h>
 #include <rondo/kernels/runtime/platform.h>
 
 #include <string>
@@ -20,14 +23,14 @@ struct Variant {
   TensorRung::Run<T> run;
 };
 
-template <class T>
-void time_product(benchmark::State& state, const Variant<T>& variant, const ProductShape& shape) {
+template <class T, class Gemm>
+void time_product(benchmark::State& state, const Gemm& gemm, Math math, const ProductShape& shape) {
   Product<T> product(shape);
-  const auto run = [&](cudaStream_t stream) { return product.run(variant.run, variant.math, stream); };
+  const auto run = [&](cudaStream_t stream) { return product.run_by(gemm, math, stream); };
   run_once(run);
-  if (!product.is_right(variant.math)) return state.SkipWithError("the product is wrong");
+  if (!product.is_right(math)) return state.SkipWithError("the product is wrong");
   const Work work = product.work();
-  const bool strict = std::is_same_v<T, float> && variant.math == Math::fp32;
+  const bool strict = std::is_same_v<T, float> && math == Math::fp32;
   time_device_work(state, Cache::hot, work, strict ? bound_of(work) : Bound{}, run);
 }
 
@@ -48,8 +51,45 @@ constexpr Layer kLayers[] = {
 
 template <class T>
 void add(const std::string& name, const Variant<T>& variant, const ProductShape& shape) {
-  benchmark::RegisterBenchmark(name.c_str(),
-                               [=](benchmark::State& state) { time_product<T>(state, variant, shape); })
+  benchmark::RegisterBenchmark(
+      name.c_str(),
+      [=](benchmark::State& state) { time_product<T>(state, variant.run, variant.math, shape); })
+      ->UseManualTime()
+      ->Unit(benchmark::kMicrosecond);
+}
+
+bool has_tile(const TileInfo& tile) {
+  const Math math = math_of(tile.id.arithmetic);
+  DeviceProperties device;
+  throw_if_error(device_properties(&device));
+  return check_math("", math).ok() && check_factor_type("", factor_type(tile.id.arithmetic)).ok() &&
+         (tile.id.instruction != Instruction::wgmma || device.wgmma) &&
+         shared_bytes(tile, {}) <= device.shared_bytes_per_block;
+}
+
+// "gemm/fp32/tile/fma:128x32/size:4096/nt": the tile, also where gemm() would choose another. A and B are
+// contiguous along k, which every tile takes. A cluster's size is the third number.
+template <class T>
+void add_tile(const TileInfo& tile, int64_t size) {
+  if (factor_type(tile.id.arithmetic) != dtype_of<T> || !has_tile(tile)) return;
+  const auto run = [id = tile.id](MatrixView<T> c, MatrixView<const T> a, MatrixView<const T> b,
+                                  const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
+    GemmArgumentsOf<T> arguments;
+    RONDO_RETURN_IF_ERROR(check_gemm("gemm", nullptr, c, a, b, options, {}, &arguments));
+    GemmPlan plan;
+    plan.tile = id;
+    plan.parts = split_k({arguments.m, arguments.n, arguments.k});
+    return gemm_with_plan("gemm", plan, arguments, workspace, stream);
+  };
+  const TileId& id = tile.id;
+  const std::string name = concat(name_of(id.instruction), ":", id.m, "x", id.n,
+                                  id.cluster_blocks > 1 ? concat("x", id.cluster_blocks) : "");
+  const ProductShape shape = {{size, size, size}, false, true};
+  benchmark::RegisterBenchmark(
+      concat("gemm/", name_of(id.arithmetic), "/tile/", name, "/size:", size, "/", shape.layout()).c_str(),
+      [=, math = math_of(id.arithmetic)](benchmark::State& state) {
+        time_product<T>(state, run, math, shape);
+      })
       ->UseManualTime()
       ->Unit(benchmark::kMicrosecond);
 }
@@ -83,6 +123,11 @@ const bool registered = register_on_device([] {
     add_layouts<float>("gemm/tf32x3/", {"gemm", Math::tf32x3, gemm}, size);
     add_layouts<__nv_bfloat16>("gemm/bf16/", {"gemm", Math::fp32, gemm}, size);
     add_layouts<__half>("gemm/fp16/", {"gemm", Math::fp32, gemm}, size);
+    for (const TileInfo& tile : tile_infos()) {
+      add_tile<float>(tile, size);
+      add_tile<__nv_bfloat16>(tile, size);
+      add_tile<__half>(tile, size);
+    }
   }
   for (const Layer& layer : kLayers)
     add<float>(concat("gemm/lenet/", layer.name), {"gemm", Math::fp32, gemm}, layer.shape);

@@ -50,7 +50,10 @@ struct Product {
     return most;
   }
 
-  Status run(TensorRung::Run<T> gemm, Math math, cudaStream_t stream) {
+  Status run(TensorRung::Run<T> gemm, Math math, cudaStream_t stream) { return run_by(gemm, math, stream); }
+  // `gemm`: a function object with the parameters of gemm().
+  template <class Gemm>
+  Status run_by(const Gemm& gemm, Math math, cudaStream_t stream) {
     const auto view = [](Buffer<T>& data, int64_t rows, int64_t cols, bool transposed) {
       return transposed ? matrix(data.data(), cols, rows) : matrix(data.data(), rows, cols);
     };

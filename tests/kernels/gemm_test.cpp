@@ -527,12 +527,9 @@ class GemmTile : public testing::TestWithParam<TileInfo> {
   // A variant is a function, so it finds the tile in the parameter of the running test.
   static Status run(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                     const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
-    const TileId tile = GetParam().id;
     GemmOptions own = options;
-    own.math = tile.arithmetic == Arithmetic::tf32     ? Math::tf32
-               : tile.arithmetic == Arithmetic::tf32x3 ? Math::tf32x3
-                                                       : Math::fp32;
-    return gemm_by_tile(tile, c, a, b, own, workspace, stream);
+    own.math = math_of(GetParam().id.arithmetic);
+    return gemm_by_tile(GetParam().id, c, a, b, own, workspace, stream);
   }
   const std::string name_ = name_of(GetParam().id);
 };
