@@ -55,7 +55,9 @@ TEST(AlignedOperations, CoverAllDeclaredOperations) {
     const bool here = std::any_of(operations().begin(), operations().end(), [&](const Operation& operation) {
       return operation.name == name || operation.name.starts_with(name + "_");
     });
-    EXPECT_NE(here, narrow.contains(name)) << name;
+    EXPECT_NE(here, narrow.contains(name))
+        << name << " must be in one of two lists of tests/kernels/operations: in operations() (flat.cpp and "
+        << "others), or, if it accesses one element at a time, in narrow_operations() (data_and_losses.cpp)";
   }
 }
 

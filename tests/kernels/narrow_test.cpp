@@ -14,10 +14,47 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
+#include <regex>
+#include <set>
+#include <string>
 
 namespace rondo::test {
 namespace {
+
+// The functions of float32, bfloat16 and float16 that the headers declare.
+std::set<std::string> operators_on_values() {
+  const std::regex declaration(
+      R"(template <(?:ValueType|InputType)[^>]*>\s*\[\[nodiscard\]\]\s+Status\s+(\w+)\()");
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(RONDO_KERNELS_FOLDER)) {
+    if (entry.path().extension() != ".h") continue;
+    std::ifstream file(entry.path());
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    for (std::sregex_iterator match(text.begin(), text.end(), declaration), end; match != end; ++match)
+      names.insert((*match)[1]);
+  }
+  return names;
+}
+
+// The tests that compare 16-bit operators with float32 are those that use narrow_operands.h.
+TEST(NarrowOperatorsTest, CoversAllOperatorsOnValues) {
+  std::string tests;
+  for (const auto& entry : std::filesystem::directory_iterator(RONDO_KERNEL_TESTS_FOLDER)) {
+    if (entry.path().extension() != ".cpp") continue;
+    std::ifstream file(entry.path());
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    if (text.find("/narrow_operands.h>") != std::string::npos) tests += text;
+  }
+  const std::set<std::string> names = operators_on_values();
+  EXPECT_GT(names.size(), 15u);
+  for (const std::string& name : names)
+    EXPECT_TRUE(std::regex_search(tests, std::regex("\\b" + name + R"((<[^>]*>)?\()")))
+        << name << " must be compared with its results on float32, in narrow_test.cpp";
+}
 
 template <class Narrow>
 class NarrowOperators : public NarrowOperands<Narrow> {};
