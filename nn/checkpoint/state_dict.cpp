@@ -3,6 +3,7 @@
 #include <rondo/nn/checkpoint/device_tensors.h>
 #include <rondo/nn/checkpoint/state_dict.h>
 #include <rondo/nn/io/about_file.h>
+#include <rondo/nn/io/c_locale.h>
 #include <rondo/nn/io/regular_file.h>
 
 #include <nlohmann/json.hpp>
@@ -231,6 +232,7 @@ StateDictNames read_state_dict_names(const std::string& path) {
     const auto text = file.contents<std::string>(kMostTextBytes);
     StateDictNames names;
     try {
+      const CLocale of_the_parser;
       const nlohmann::json json = nlohmann::json::parse(text);
       if (!json.is_object())
         throw Error(bad_argument("it is no JSON object: {\"path here\": \"path there\"}"));
