@@ -61,12 +61,14 @@ __host__ __device__ inline int first_tap_of(int phase, int filter, int stride, i
 
 // dx[h] sums dy[(h + pad - tap * dilation) / stride] over the taps for which this is an integer: the taps of
 // the same phase. The axis has the pixels first, first + stride, ...; phases_of() is the number of values of
-// `first`.
+// `first`. kBoth: the stride and the dilation may both be more than 1, which takes more registers.
+template <bool kBoth = true>
 __host__ __device__ inline Axis backward_axis(int dx, int dy, int filter, int stride, int pad, int dilation,
                                               int first) {
   const int phase = static_cast<int>((int64_t{first} + pad) % stride);
-  const int tap = first_tap_of(phase, filter, stride, dilation);
-  const int common = dilation == 1 ? 1 : greatest_common_divisor(stride, dilation), step = stride / common;
+  const int tap = kBoth ? first_tap_of(phase, filter, stride, dilation) : phase;
+  const int common = !kBoth || dilation == 1 ? 1 : greatest_common_divisor(stride, dilation),
+            step = stride / common;
   const bool has_taps = tap < filter;
   return {.rows = (dx - 1 - first) / stride + 1,
           .to_first = first,
@@ -87,14 +89,14 @@ __host__ __device__ inline int phases_of(int dx, int stride) { return dx < strid
 struct Axes {
   Axis h, w;
 };
-template <ConvOperation operation>
+template <ConvOperation operation, bool kBoth = true>
 __host__ __device__ inline Axes axes_of(const ConvGeometry& g, int phase) {
   if (operation == ConvOperation::forward)
     return {forward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h, g.dilation_h),
             forward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w, g.dilation_w)};
   const int phases_w = phases_of(g.w, g.stride_w);
-  return {backward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h, g.dilation_h, phase / phases_w),
-          backward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w, g.dilation_w, phase % phases_w)};
+  return {backward_axis<kBoth>(g.h, g.p, g.r, g.stride_h, g.pad_h, g.dilation_h, phase / phases_w),
+          backward_axis<kBoth>(g.w, g.q, g.s, g.stride_w, g.pad_w, g.dilation_w, phase % phases_w)};
 }
 template <ConvOperation operation>
 __host__ __device__ inline int64_t phases_of(const ConvGeometry& g) {
@@ -109,15 +111,28 @@ struct TapRange {
   int count = 0;
 };
 
-// The taps that at least one row in [first, last] needs.
-__host__ __device__ inline TapRange taps_between(const Axis& axis, int first, int last) {
+// The pixels from the one that tap 0 reads that taps of rows in [first, last] may read: begin to begin +
+// count - 1, in the direction of the taps.
+__host__ __device__ inline TapRange distances_between(const Axis& axis, int first, int last) {
   const int low = axis.from_first + first * axis.from_step, high = axis.from_first + last * axis.from_step;
+  const int begin = axis.tap_distance > 0 ? -high : low - (axis.size - 1);
+  const int end = (axis.tap_distance > 0 ? axis.size - 1 - low : high) + 1;
+  return {begin < 0 ? 0 : begin, end - (begin < 0 ? 0 : begin)};
+}
+
+// The taps that at least one row in [first, last] needs, where adjacent taps read adjacent pixels.
+__host__ __device__ inline TapRange adjacent_taps_between(const Axis& axis, int first, int last) {
+  const auto [begin, count] = distances_between(axis, first, last);
+  const int end = begin + count > axis.taps ? axis.taps : begin + count;
+  return {begin, end > begin ? end - begin : 0};
+}
+// The same at any distance.
+__host__ __device__ inline TapRange taps_between(const Axis& axis, int first, int last) {
   const int distance = axis.tap_distance > 0 ? axis.tap_distance : -axis.tap_distance;
-  // From the first pixel that a tap may read to the last one, both counted from that of tap 0.
-  int begin = axis.tap_distance > 0 ? -high : low - (axis.size - 1);
-  int end = axis.tap_distance > 0 ? axis.size - 1 - low : high;
-  begin = begin <= 0 ? 0 : distance == 1 ? begin : (begin - 1) / distance + 1;
-  end = end < 0 ? 0 : (distance == 1 ? end : end / distance) + 1;
+  if (distance == 1) return adjacent_taps_between(axis, first, last);
+  const auto [from, count] = distances_between(axis, first, last);
+  const int begin = (from + distance - 1) / distance;
+  int end = count > 0 ? (from + count - 1) / distance + 1 : 0;
   if (end > axis.taps) end = axis.taps;
   return {begin, end > begin ? end - begin : 0};
 }

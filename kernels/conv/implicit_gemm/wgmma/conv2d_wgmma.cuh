@@ -67,7 +67,7 @@ __device__ ConvWork<Rows> conv_work(const WgmmaConvParameters<typename Tile::Ele
   work.part = part, work.tile = tile, work.column = column * Tile::kN;
   work.axes = p.first_axes;
   if constexpr (operation == ConvOperation::data_gradient)
-    if (phase > 0) work.axes = axes_of<operation>(g, phase);
+    if (phase > 0) work.axes = axes_of<operation, false>(g, phase);
   work.origin = p.rows.origin(tile);
   work.empty = !p.rows.has_rows(work.axes, work.origin);
   const Axis &h = work.axes.h, &w = work.axes.w;

@@ -40,10 +40,10 @@ struct BoxRows {
     return from.w < axes.w.rows && from.h < axes.h.rows;
   }
   __device__ TapRange taps_h(const Axis& axis, const Origin& from) const {
-    return taps_between(axis, from.h, min(from.h + grid.box.h, axis.rows) - 1);
+    return taps_of(axis, from.h, grid.box.h);
   }
   __device__ TapRange taps_w(const Axis& axis, const Origin& from) const {
-    return taps_between(axis, from.w, min(from.w + grid.box.w, axis.rows) - 1);
+    return taps_of(axis, from.w, grid.box.w);
   }
   __device__ __forceinline__ void load(void* to, const CUtensorMap& map, const Axes& axes, const Origin& from,
                                        int r, int s, int channel, ptx::Mbarrier* full) const {
@@ -65,6 +65,14 @@ struct BoxRows {
     grid = {choose_pixel_box(kRowsOfConvTile, axes.w.rows, axes.h.rows, images), axes.w.rows, axes.h.rows,
             images};
     return make_image_map(map, data, images, axes.h.size, axes.w.size, channels, grid.box, round_to_tf32);
+  }
+
+ private:
+  // With a dilation all of them: what is outside of the image is copied as zeros, and the division of
+  // taps_between() takes registers.
+  static __device__ TapRange taps_of(const Axis& axis, int first, int length) {
+    if (axis.tap_distance > 1 || axis.tap_distance < -1) return {0, axis.taps};
+    return adjacent_taps_between(axis, first, min(first + length, axis.rows) - 1);
   }
 };
 

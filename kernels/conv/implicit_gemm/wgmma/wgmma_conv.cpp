@@ -102,7 +102,8 @@ bool wgmma_conv_fits(ConvOperation operation, Arithmetic arithmetic, const ConvG
 }
 
 bool wgmma_box_fits(ConvOperation operation, const ConvGeometry& g) {
-  return operation == ConvOperation::data_gradient || (g.stride_h == 1 && g.stride_w == 1);
+  if (operation != ConvOperation::data_gradient) return g.stride_h == 1 && g.stride_w == 1;
+  return (g.stride_h == 1 || g.dilation_h == 1) && (g.stride_w == 1 || g.dilation_w == 1);
 }
 
 bool wgmma_im2col_fits(ConvOperation operation, const ConvGeometry& g) {

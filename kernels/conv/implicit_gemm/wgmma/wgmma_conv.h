@@ -38,6 +38,7 @@ bool wgmma_conv_fits(ConvOperation operation, Arithmetic arithmetic, const ConvG
 // Whether boxes of a tensor map can have the pixels that the operation reads. Pixels of y with a stride read
 // every second pixel of x, or fewer. A box can copy these, with an element stride, but at the border of the
 // image it begins before the tensor. CUDA does not say which elements it then copies, so boxes are not used.
+// Nor are they for a data gradient with a stride and a dilation along one axis.
 bool wgmma_box_fits(ConvOperation operation, const ConvGeometry& geometry);
 
 // Whether a tensor map of im2col mode can describe the pixels that the operation reads: not in a data
