@@ -17,15 +17,13 @@ struct Product {
   bool halves() const { return a == "f16" || a == "bf16"; }
   std::string instruction() const {
     return std::string("wgmma.mma_async.") + (sparse ? "sp." : "") + "sync.aligned.m64n16k" +
-           std::to_string(k) + "." + d + "." + a + "." + b;
+           std::to_string(k) + "." + d + "." + a + "." + b + (a == "b1" ? ".and.popc" : "");
   }
 };
 
-int a_value(int row, int k) { return (row * 7 + k * 3) % 5 - 2; }
-int b_value(int k, int column) { return (k * 2 + k / 5 + column * 3) % 5 - 2; }
-
 // Of whole numbers from -2 to 4.
 uint32_t bits_of(const std::string& type, int value) {
+  if (type == "b1") return static_cast<uint32_t>(value);
   if (type == "s8" || type == "u8") return static_cast<uint8_t>(value);
   if (type == "tf32") return std::bit_cast<uint32_t>(static_cast<float>(value));
   if (type == "bf16") return std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16;
@@ -42,6 +40,15 @@ float half_value(uint32_t half) {
                                     : static_cast<float>((half & 0x3FF) | 0x400) * 0x1p-25f *
                                           static_cast<float>(1u << exponent);
   return half & 0x8000 ? -value : value;
+}
+
+int a_value(const Product& product, int row, int k) {
+  const int value = (row * 7 + k * 3) % 5;
+  return product.a == "b1" ? value % 2 : product.a == "u8" ? value : value - 2;
+}
+int b_value(const Product& product, int k, int column) {
+  const int value = (k * 2 + k / 5 + column * 3) % 5;
+  return product.b == "b1" ? value % 2 : value - 2;
 }
 
 // Sparse A: of each four columns two are stored, of tf32 one of two.
@@ -93,11 +100,10 @@ std::vector<uint32_t> operands_of(const Product& product) {
   };
   for (int row = 0; row < 64; ++row)
     for (int k = 0; k < product.stored_k(); ++k)
-      put(0, 2, row, k,
-          bits_of(product.a, a_value(row, column_of(product, row, k)) + (product.a == "u8" ? 2 : 0)));
+      put(0, 2, row, k, bits_of(product.a, a_value(product, row, column_of(product, row, k))));
   for (int k = 0; k < product.k; ++k)
     for (int column = 0; column < 16; ++column)
-      put(2048, product.sparse ? 4 : 2, column, k, bits_of(product.b, b_value(k, column)));
+      put(2048, product.sparse ? 4 : 2, column, k, bits_of(product.b, b_value(product, k, column)));
   for (int thread = 0; product.sparse && thread < 128; ++thread)
     words[static_cast<size_t>(768 + thread)] = metadata_of(product, thread);
   return words;
@@ -175,7 +181,7 @@ void check_warpgroup_product(const Product& product) {
       int sum = 0;
       for (int n = 0; n < product.stored_k(); ++n) {
         const int k = column_of(product, row, n);
-        sum += (a_value(row, k) + (product.a == "u8" ? 2 : 0)) * b_value(k, column);
+        sum += a_value(product, row, k) * b_value(product, k, column);
       }
       sum = product.d == "s32" ? 3 + sum : 3 - sum;
       const uint32_t* const own = &out[static_cast<size_t>(thread) * 8];
@@ -212,6 +218,7 @@ void check_all_orders(Product product) {
 
 TEST(PtxDeviceProducts, OfAllTypes) {
   for (const Product& product : kProducts) check_all_orders(product);
+  check_all_orders({"s32", "b1", "b1", 256});
 }
 
 TEST(PtxDeviceProducts, SparseOfAllTypes) {
@@ -255,11 +262,15 @@ TEST(PtxDeviceProducts, AnotherKThanThatOfTheTypeIsNotSupported) {
 }
 
 TEST(PtxDeviceProducts, TypesThatDoNotGoTogetherAreNotSupported) {
-  for (const char* const types : {"f32.f16.bf16", "f16.bf16.bf16", "s32.s8.e4m3", "f32.s8.s8"}) {
-    Program program(kernel("wgmma.mma_async.sync.aligned.m64n8k32." + std::string(types) +
+  for (const char* const types : {"k16.f32.f16.bf16", "k16.f16.bf16.bf16", "k32.s32.s8.e4m3", "k32.f32.s8.s8",
+                                  "k256.s32.b1.b1", "k256.s32.b1.b1.xor.popc", "k32.s32.s8.s8.and.popc"}) {
+    Program program(kernel("wgmma.mma_async.sync.aligned.m64n8" + std::string(types) +
                            " {%f0, %f1, %f2, %f3}, %rd1, %rd2, %p1, 1, 1;"));
     EXPECT_EQ(program.launch.kernel->unsupported.size(), 1u) << types;
   }
+  const std::string bits = "wgmma.mma_async.sp.sync.aligned.m64n8k512.s32.b1.b1.and.popc";
+  Program program(kernel(bits + " {%f0, %f1, %f2, %f3}, %rd1, %rd2, %r1, 0, %p1;"));
+  EXPECT_EQ(program.launch.kernel->unsupported.size(), 1u);
 }
 
 }  // namespace

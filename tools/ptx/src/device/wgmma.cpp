@@ -200,6 +200,8 @@ bool has_types(Type d, Type a, Type b) {
     case Type::s8:
     case Type::u8:
       return d == Type::s32 && (b == Type::s8 || b == Type::u8);
+    case Type::b1:
+      return d == Type::s32 && b == a;
     default:
       return false;
   }
@@ -208,6 +210,7 @@ bool has_types(Type d, Type a, Type b) {
 // The metadata and the selector of a sparse product, arguments 3 and 4.
 bool add_metadata(Decoder& decoder, Draft& draft) {
   const Type type = type_of_a(draft.instruction);
+  if (sparsity_of(type).chunk == 0) return false;
   const Layout layout{kWarpRows, k_of(draft.instruction), elements_in_word(type)};
   const int lanes = lanes_with_metadata(layout, sparsity_of(type));
   uint64_t selector = 0;
@@ -220,13 +223,15 @@ bool add_metadata(Decoder& decoder, Draft& draft) {
 
 // wgmma.mma_async{.sp}.sync.aligned.m64nNkK{.satfinite}.dtype.atype.btype d, a, b, {sp-meta, sp-sel,}
 // scale-d, and for floats scale-a, scale-b, and for 16-bit types the transposes: of A only if it is in shared
-// memory.
+// memory. Bits have .and.popc behind the types: their products are those of the numbers 0 and 1.
 bool decode_product(Decoder& decoder, Draft& draft) {
   Instruction& instruction = draft.instruction;
-  const size_t count = draft.parts.size(), sparse = draft.has("sp") ? 1 : 0;
+  const bool of_bits = draft.has("popc");
+  const size_t count = draft.parts.size() - (of_bits ? 2 : 0), sparse = draft.has("sp") ? 1 : 0;
   if (count < 8 + sparse) return false;
   const Type d = type_named(draft.parts[count - 3]), a_type = type_named(draft.parts[count - 2]);
-  const Type b_type = draft.type();
+  const Type b_type = type_named(draft.parts[count - 1]);
+  if (of_bits != (a_type == Type::b1) || (of_bits && draft.parts[count] != "and")) return false;
   std::string_view shape = draft.parts[4 + sparse];
   int columns = 0, k = 0;
   if (!has_types(d, a_type, b_type) || !shape.starts_with("m64n")) return false;

@@ -13,7 +13,7 @@
 namespace ptx {
 namespace {
 
-constexpr int kMostColumns = 256, kMostRowK = 64;
+constexpr int kMostColumns = 256, kMostRowK = 256;
 
 // Calls store(mn, k, value) for `count` rows or columns from `first` on.
 template <class Store>
@@ -25,7 +25,7 @@ void read_matrix(const Block& block, const Descriptor& matrix, int first, int co
       const char* unit = unit_pointer(block, unit_address(matrix, first + mn, k, t, mn_major));
       uint32_t words[kUnitWords];
       std::memcpy(words, unit, sizeof words);
-      float elements[16];
+      float elements[kUnitWords * kMostInWord];
       for (int word = 0; word < kUnitWords; ++word) unpack(type, words[word], elements + word * per);
       for (int e = 0; e < t; ++e) mn_major ? store(mn + e, k, elements[e]) : store(mn, k + e, elements[e]);
     }
