@@ -21,14 +21,28 @@ World::World(const char* what, int local, ProcessGroup* processes)
 
 void World::check_same(const std::string& what, const std::string& own) const {
   if (!processes_) return;
-  std::array<char, 96> text = {};
-  std::copy_n(own.begin(), std::min(own.size(), text.size() - 1), text.begin());
-  const auto all = gather(text, concat("comparing ", what));
+  const std::vector<std::string> all = gather_texts(own, concat("comparing ", what));
   for (size_t process = 1; process < all.size(); ++process)
     if (all[process] != all[0])
-      throw Error(bad_argument(what_, ": ", what, " is ", all[process].data(), " in ",
-                               processes_->name(static_cast<int>(process)), " and ", all[0].data(), " in ",
+      throw Error(bad_argument(what_, ": ", what, " is ", all[process], " in ",
+                               processes_->name(static_cast<int>(process)), " and ", all[0], " in ",
                                processes_->name(0), ", must be the same in all processes"));
+}
+
+// gather() is for values of one size, so a text is sent in pieces.
+std::vector<std::string> World::gather_texts(const std::string& own, const std::string& what) const {
+  constexpr size_t kPiece = 64;
+  const std::vector<size_t> sizes = gather(own.size(), what);
+  std::vector<std::string> all(sizes.size());
+  for (size_t begin = 0; begin < std::ranges::max(sizes); begin += kPiece) {
+    std::array<char, kPiece> piece = {};
+    if (begin < own.size()) own.copy(piece.data(), kPiece, begin);
+    const auto pieces = gather(piece, what);
+    for (size_t process = 0; process < all.size(); ++process)
+      if (begin < sizes[process])
+        all[process].append(pieces[process].data(), std::min(kPiece, sizes[process] - begin));
+  }
+  return all;
 }
 
 LossStats World::sum(std::span<const LossStats> of_local_ranks) const {

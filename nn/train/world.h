@@ -49,6 +49,8 @@ class World {
   void copy_from_first(std::span<std::byte> bytes, const std::string& what) const;
 
  private:
+  std::vector<std::string> gather_texts(const std::string& own, const std::string& what) const;
+
   const char* what_;
   int local_;
   ProcessGroup* processes_;

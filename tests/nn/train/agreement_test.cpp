@@ -91,6 +91,20 @@ TEST(Agreement, OfNetworks) {
                  });
 }
 
+// Texts of any length are compared, and shown, as a whole.
+TEST(Agreement, OfLongTexts) {
+  for (const size_t size : {0, 1, 63, 64, 65, 95, 96, 97, 128, 1000}) {
+    const std::string same(size, 'a'), first = same + "b", second = same + "c";
+    for (const auto& [other, usual] : {std::pair(second, first), {first, same}, {same, first}})
+      expect_refused(difference("test", "the name", other, usual),
+                     [&](ProcessGroup& processes, bool changed) {
+                       const World world("test", 1, &processes);
+                       world.check_same("the name", same);
+                       world.check_same("the name", changed ? other : usual);
+                     });
+  }
+}
+
 // What a process passes to fit().
 struct Fitted {
   FitOptions options = {.epochs = 4, .seed = 5, .learning_rate = LearningRate::constant(0.5)};
