@@ -80,13 +80,10 @@ Exchange::Exchange(ProcessGroup& group, const Layout& layout, int device)
   const int64_t slots = layout.ranks * ring::kSlots;
   const int64_t bytes =
       slots * (stage_bytes(layout.slot_bytes) + group.size() * slice_bytes(group.size(), layout.slot_bytes));
-  throw_if_error(from_cuda(
-      cudaHostAlloc(reinterpret_cast<void**>(&pinned_), bytes, cudaHostAllocPortable | cudaHostAllocMapped),
-      concat("allocating ", counted(bytes, "byte"), " of pinned host memory")));
+  pinned_ = PinnedMemory(bytes, "for messages", cudaHostAllocPortable | cudaHostAllocMapped);
   try {
     thread_ = std::thread([this, device] { deliver_until_ended(device); });
   } catch (const std::system_error& error) {
-    static_cast<void>(cudaFreeHost(pinned_));
     throw Error(
         Status(StatusCode::out_of_resources, concat("starting the thread for messages: ", error.what())));
   }
@@ -100,16 +97,16 @@ Exchange::~Exchange() {
   changed_.notify_all();
   thread_.join();
   // After a failure, abandoned messages may still write there.
-  if (group_.state().ok()) static_cast<void>(cudaFreeHost(pinned_));
+  if (!group_.state().ok()) pinned_.abandon();
 }
 
 std::byte* Exchange::staged(int position, int slot) const {
-  return pinned_ + (position * ring::kSlots + slot) * stage_bytes(layout_.slot_bytes);
+  return pinned_.data() + (position * ring::kSlots + slot) * stage_bytes(layout_.slot_bytes);
 }
 
 std::byte* Exchange::received(int position, int slot, int process) const {
   const int64_t index = int64_t{position * ring::kSlots + slot} * group_.size() + process;
-  return pinned_ + layout_.ranks * ring::kSlots * stage_bytes(layout_.slot_bytes) +
+  return pinned_.data() + layout_.ranks * ring::kSlots * stage_bytes(layout_.slot_bytes) +
          index * slice_bytes(group_.size(), layout_.slot_bytes);
 }
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <rondo/collectives/across_hosts/agreement.h>
+#include <rondo/kernels/runtime/pinned_memory.h>
 #include <rondo/kernels/runtime/trace.h>
 
 #include <atomic>
@@ -65,7 +66,7 @@ class Exchange {
   const Layout layout_;
   int64_t number_ = 0;
   int tag_ = 0;
-  std::byte* pinned_ = nullptr;
+  PinnedMemory pinned_;
   const std::shared_ptr<Event> sent_, sent_captured_;  // see record_last_messages()
   std::list<Delivery> deliveries_;                     // in use by host functions
 

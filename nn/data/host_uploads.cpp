@@ -24,20 +24,8 @@ HostUploads::HostUploads(int device, cudaStream_t stream, int ahead) : device_(d
 }
 
 HostUploads::~HostUploads() {
-  for (Slot& slot : slots_) {
+  for (Slot& slot : slots_)
     if (slot.in_use) static_cast<void>(cudaEventSynchronize(slot.copied));
-    static_cast<void>(cudaFreeHost(slot.memory));
-  }
-}
-
-// The slot's last copy has ended.
-void HostUploads::reserve(Slot& slot, size_t bytes) {
-  if (bytes <= slot.bytes) return;
-  static_cast<void>(cudaFreeHost(std::exchange(slot.memory, nullptr)));
-  slot.bytes = 0;
-  throw_if_error(from_cuda(cudaMallocHost(reinterpret_cast<void**>(&slot.memory), bytes),
-                           concat("allocating ", bytes, " bytes of pinned memory for a batch")));
-  slot.bytes = bytes;
 }
 
 void HostUploads::enqueue(std::initializer_list<Part> parts) {
@@ -59,15 +47,18 @@ void HostUploads::enqueue(std::initializer_list<Part> parts) {
           from_cuda(cudaEventSynchronize(slot.copied), "waiting for the copy of an earlier batch"));
       slot.in_use = false;
     }
-    reserve(slot, bytes);
+    if (static_cast<int64_t>(bytes) > slot.memory.bytes()) {
+      slot.memory = {};  // before the allocation, so that both need not fit
+      slot.memory = PinnedMemory(static_cast<int64_t>(bytes), "for a batch");
+    }
   }
   size_t i = 0, used = 0;
   cudaError_t error = cudaSuccess;
   for (const Part& part : parts) {
     const std::byte* from = part.from.data();
     if (!pinned[i++]) {
-      from = slot.memory + used;
-      std::memcpy(slot.memory + used, part.from.data(), part.from.size());
+      from = slot.memory.data() + used;
+      std::memcpy(slot.memory.data() + used, part.from.data(), part.from.size());
       used += placed(part.from.size());
     }
     if (!part.from.empty() && error == cudaSuccess)

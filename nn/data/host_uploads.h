@@ -5,6 +5,7 @@
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
+#include <rondo/kernels/runtime/pinned_memory.h>
 
 #include <cstddef>
 #include <initializer_list>
@@ -36,10 +37,8 @@ class HostUploads {
   struct Slot {
     Event copied{Event::Kind::blocking};
     bool in_use = false;
-    std::byte* memory = nullptr;
-    size_t bytes = 0;
+    PinnedMemory memory;
   };
-  void reserve(Slot& slot, size_t bytes);
 
   int device_;
   cudaStream_t stream_;

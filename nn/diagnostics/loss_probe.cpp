@@ -14,20 +14,18 @@ LossProbe::LossProbe(int device, cudaStream_t stream, std::vector<const LossStat
       slot_bytes_(loss_stats_.size() * sizeof(LossStats) + sizeof(unsigned long long)) {
   DeviceScope scope(device_);
   for (int slot = 0; slot < capacity; ++slot) events_.emplace_back(Event::Kind::blocking);
-  RONDO_CUDA_THROW(
-      cudaMallocHost(reinterpret_cast<void**>(&pinned_), static_cast<size_t>(capacity) * slot_bytes_));
+  pinned_ = PinnedMemory(capacity * static_cast<int64_t>(slot_bytes_), "for the loss");
 }
 
 LossProbe::~LossProbe() {
   static_cast<void>(cudaStreamSynchronize(stream_));  // copies into the pinned memory may be in flight
-  static_cast<void>(cudaFreeHost(pinned_));
 }
 
 bool LossProbe::enqueue_copy() {
   if (newest_ - oldest_ == capacity_) return false;
   DeviceScope scope(device_);
   const auto slot = static_cast<size_t>(newest_ % capacity_);
-  std::byte* to = pinned_ + slot * slot_bytes_;
+  std::byte* to = pinned_.data() + slot * slot_bytes_;
   for (const LossStats* of_rank : loss_stats_) {
     RONDO_CUDA_THROW(cudaMemcpyAsync(to, of_rank, sizeof(LossStats), cudaMemcpyDefault, stream_));
     to += sizeof(LossStats);
@@ -45,7 +43,7 @@ LossProbe::Copy LossProbe::wait_for_oldest() {
   throw_if_error(from_cuda(cudaEventSynchronize(events_[slot]), "reading the loss statistics of the epoch"));
   ++oldest_;
   Copy copy;
-  const std::byte* from = pinned_ + slot * slot_bytes_;
+  const std::byte* from = pinned_.data() + slot * slot_bytes_;
   for (size_t rank = 0; rank < loss_stats_.size(); ++rank, from += sizeof(LossStats)) {
     LossStats of_rank;
     std::memcpy(&of_rank, from, sizeof(of_rank));

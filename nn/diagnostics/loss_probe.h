@@ -8,6 +8,7 @@
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/reduce/first_nonfinite.h>
 #include <rondo/kernels/runtime/buffer.h>
+#include <rondo/kernels/runtime/pinned_memory.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -46,8 +47,8 @@ class LossProbe {
   const unsigned long long* first_nonfinite_;
   int64_t capacity_;
   // [capacity] times: [ranks] LossStats, then first_nonfinite.
-  std::byte* pinned_ = nullptr;
   size_t slot_bytes_;
+  PinnedMemory pinned_;
   std::vector<Event> events_;
   int64_t oldest_ = 0;  // copies are numbered; copy i uses slot i % capacity
   int64_t newest_ = 0;
