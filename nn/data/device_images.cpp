@@ -51,6 +51,10 @@ DeviceImages::DeviceImages(std::span<Replica> replicas, std::span<const uint8_t>
   }
 }
 
+int64_t DeviceImages::bytes_on_device(int64_t count, Shape shape) {
+  return count * (shape.size() + 1) + static_cast<int64_t>(sizeof(int64_t));
+}
+
 void DeviceImages::check_serve(const Replica& replica, size_t rank) const {
   if (rank >= replicas_.size() || replicas_[rank] != &replica)
     throw Error(
@@ -84,6 +88,10 @@ ShuffledBatches::ShuffledBatches(std::span<Replica> replicas, const DeviceImages
     places_.push_back({&replica, Buffer<int32_t>(images.size()), Buffer<int64_t>(1), Buffer<int64_t>(1)});
   }
   step_ = steps();  // no epoch has begun
+}
+
+int64_t ShuffledBatches::bytes_of_replica(int64_t count) {
+  return count * static_cast<int64_t>(sizeof(int32_t)) + 2 * static_cast<int64_t>(sizeof(int64_t));
 }
 
 void ShuffledBatches::begin_epoch(int64_t epoch, int64_t step) {

@@ -21,6 +21,9 @@ class DeviceImages {
   // rondo::Error: bad_argument, out_of_resources.
   DeviceImages(std::span<Replica> replicas, std::span<const uint8_t> images, std::span<const uint8_t> labels);
 
+  // The memory that `count` images of this shape take on each device, in bytes.
+  static int64_t bytes_on_device(int64_t count, Shape shape);
+
   int64_t size() const { return size_; }
   // Throws a bad_argument Error if the images were uploaded for another model.
   void check_serve(const Replica& replica, size_t rank) const;
@@ -48,6 +51,9 @@ class ShuffledBatches : public BatchIterator {
   // Batches of `batch` samples; the last of an epoch has the remaining ones. `images` must outlive this.
   // Throws rondo::Error: bad_argument for a batch below 1, or for images of other replicas.
   ShuffledBatches(std::span<Replica> replicas, const DeviceImages& images, int64_t batch, uint64_t seed);
+
+  // The memory of each replica for the order of `count` samples, in bytes.
+  static int64_t bytes_of_replica(int64_t count);
 
   // Starts an epoch with a new order of all samples, which depends only on seed and epoch. The next step is
   // number `step` of the epoch. Throws rondo::Error: bad_argument unless 0 <= step <= steps().

@@ -3,6 +3,7 @@
 
 #include <rondo/kernels/core/size.h>
 #include <rondo/kernels/runtime/platform.h>
+#include <rondo/nn/data/device_images.h>
 #include <rondo/nn/diagnostics/memory_estimate.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/nn/train/data_parallel.h>
@@ -98,6 +99,24 @@ TEST(MemoryEstimate, OnlyWhatExchangesHasRoomForIt) {
   EXPECT_EQ(all_reduce(3, BatchPlacement::replicated, true), 0);
   EXPECT_GT(all_reduce(3, BatchPlacement::sharded, false), 0);
   EXPECT_GT(all_reduce(3, BatchPlacement::sharded, true), all_reduce(3, BatchPlacement::sharded, false));
+}
+
+// Images once on a device, their order once for each replica.
+TEST(MemoryEstimate, ImagesTakeThat) {
+  if (std::string(platform()) != "cpu") GTEST_SKIP() << "only the executor counts bytes";
+  for (const int64_t count : {1, 5, 100})
+    for (const int replicas : {1, 2}) {
+      DataParallel model(Sequential{Flatten(), Linear(3)}, kNetworkInput,
+                         {.devices = std::vector<int>(static_cast<size_t>(replicas), 0), .batch = 2});
+      const std::vector<uint8_t> bytes(static_cast<size_t>(count * kNetworkInput.size()));
+      const std::vector<uint8_t> labels(static_cast<size_t>(count), 1);
+      const int64_t before = free_bytes(0);
+      const DeviceImages images(model, bytes, labels);
+      const int64_t between = free_bytes(0);
+      EXPECT_EQ(before - between, DeviceImages::bytes_on_device(count, kNetworkInput));
+      const ShuffledBatches batches(model, images, 2, 1);
+      EXPECT_EQ(between - free_bytes(0), replicas * ShuffledBatches::bytes_of_replica(count));
+    }
 }
 
 TEST(MemoryEstimate, NamesItsParts) {

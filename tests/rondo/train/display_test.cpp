@@ -27,7 +27,7 @@ TEST(Field, ControlCharactersAreEscaped) {
   EXPECT_NE(out.str().find("c\\x1b[31m\\n.safetensors\n"), std::string::npos) << out.str();
 }
 
-// Each replica needs the memory, also those of one device.
+// Each replica needs the memory, also those of one device, which share its images.
 TEST(Memory, ReplicasOfADeviceShareItsMemory) {
   size_t free = 0, total = 0;
   ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
@@ -36,6 +36,11 @@ TEST(Memory, ReplicasOfADeviceShareItsMemory) {
   std::ostringstream out;
   EXPECT_NO_THROW(show_memory(estimate, {0}, {}, out, kPlain));
   EXPECT_THROW(show_memory(estimate, {0, 0}, {}, out, kPlain), Error);
+  EXPECT_NO_THROW(show_memory({}, {0, 0, 0}, estimate.parts, out, kPlain));
+  EXPECT_THROW(show_memory(estimate, {0}, estimate.parts, out, kPlain), Error);
+  std::ostringstream both;
+  show_memory({{{"parameters", 3 << 20}}}, {0, 0}, {{"images", 2 << 20}}, both, kPlain);
+  EXPECT_EQ(both.str(), "memory    5.0 MiB a replica\n");
 }
 
 // The number of columns of `text`: an escape sequence has none, a UTF-8 character one.

@@ -158,8 +158,9 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
                     arguments.precision == Precision::fp32 ? "" : concat(", ", name_of(arguments.precision)),
                     arguments.mode == MlpMode::sharded ? concat(", ", all_reduce_text(options)) : "",
                     arguments.device_count_invariant ? ", device-count invariant" : ""));
-  show_memory(nn::estimate_memory(graph, options, size_of(arguments.optimizer)), options.devices,
-              {{"the batch", of_replica}}, head, terminal);
+  nn::MemoryEstimate estimate = nn::estimate_memory(graph, options, size_of(arguments.optimizer));
+  estimate.parts.push_back({"the batch", of_replica});
+  show_memory(estimate, options.devices, {}, head, terminal);
   if (const std::string note = reduce_dtype_note(options); !note.empty())
     show_field(head, terminal, "", note);
   out << head.str() << std::endl;

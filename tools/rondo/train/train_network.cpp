@@ -1,6 +1,7 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/nn/checkpoint/state_dict.h>
+#include <rondo/nn/data/device_images.h>
 #include <rondo/nn/fit/fit.h>
 #include <rondo/nn/io/parse.h>
 #include <rondo/nn/models/models.h>
@@ -183,10 +184,11 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   if (const std::string note = reduce_dtype_note(plan.model); !note.empty())
     show_field(head, terminal, "", note);
 
-  const int64_t images = static_cast<int64_t>(data.train_images.size() + data.test_images.size() +
-                                              data.train_labels.size() + data.test_labels.size());
-  show_memory(nn::estimate_memory(graph, plan.model, size_of(arguments.optimizer)), plan.model.devices,
-              {{"images and their order", images + data.train_count * static_cast<int64_t>(sizeof(int32_t))}},
+  nn::MemoryEstimate estimate = nn::estimate_memory(graph, plan.model, size_of(arguments.optimizer));
+  estimate.parts.push_back({"order of the images", nn::ShuffledBatches::bytes_of_replica(data.train_count)});
+  show_memory(estimate, plan.model.devices,
+              {{"images", nn::DeviceImages::bytes_on_device(data.train_count, network.input) +
+                              nn::DeviceImages::bytes_on_device(data.test_count, network.input)}},
               head, terminal);
   nn::DataParallel model(network.network, network.input, plan.model);
   const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, plan.rate);

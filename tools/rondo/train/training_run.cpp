@@ -67,16 +67,17 @@ void show_images(const FashionMnist& data, bool limited, std::ostream& out, cons
              grouped(data.test_count), " test images of 28 x 28"));
 }
 
-void show_memory(nn::MemoryEstimate estimate, const std::vector<int>& devices,
-                 const std::vector<nn::MemoryPart>& more, std::ostream& out, const Terminal& terminal) {
-  estimate.parts.insert(estimate.parts.end(), more.begin(), more.end());
-  show_field(out, terminal, "memory", byte_size(estimate.total()) + " a replica");
-  for (int device : std::set<int>(devices.begin(), devices.end())) {
-    nn::MemoryEstimate there = estimate;
-    const int64_t replicas = std::count(devices.begin(), devices.end(), device);
-    for (nn::MemoryPart& part : there.parts) part.bytes = saturating_product({part.bytes, replicas});
-    throw_if_error(nn::check_fits(there, device));
-  }
+void show_memory(const nn::MemoryEstimate& estimate, const std::vector<int>& devices,
+                 const std::vector<nn::MemoryPart>& shared, std::ostream& out, const Terminal& terminal) {
+  const auto of_replicas = [&](int64_t count) {
+    nn::MemoryEstimate all = estimate;
+    for (nn::MemoryPart& part : all.parts) part.bytes = saturating_product({part.bytes, count});
+    all.parts.insert(all.parts.end(), shared.begin(), shared.end());
+    return all;
+  };
+  show_field(out, terminal, "memory", byte_size(of_replicas(1).total()) + " a replica");
+  for (int device : std::set<int>(devices.begin(), devices.end()))
+    throw_if_error(nn::check_fits(of_replicas(std::count(devices.begin(), devices.end(), device)), device));
 }
 
 namespace {

@@ -4,10 +4,10 @@
 #include <rondo/nn/data/fashion_mnist.h>
 #include <rondo/nn/diagnostics/memory_estimate.h>
 #include <rondo/nn/train/training_report.h>
-#include <rondo/tools/rondo/train/display.h>
 #include <rondo/tools/rondo/support/output_file.h>
 #include <rondo/tools/rondo/support/terminal.h>
 #include <rondo/tools/rondo/train/arguments.h>
+#include <rondo/tools/rondo/train/display.h>
 
 #include <ostream>
 #include <stdexcept>
@@ -43,10 +43,10 @@ void show_placement(const std::vector<int>& devices, bool asked, std::ostream& o
 FashionMnist load_images(const ImageTraining& arguments);
 void show_images(const FashionMnist& data, bool limited, std::ostream& out, const Terminal& terminal);
 
-// Prints the memory of each replica, including `more`. Throws an out_of_resources Error with the table if a
-// device has less free memory than its replicas need together.
-void show_memory(nn::MemoryEstimate estimate, const std::vector<int>& devices,
-                 const std::vector<nn::MemoryPart>& more, std::ostream& out, const Terminal& terminal);
+// Prints the memory of each replica, including `shared`, which the replicas of a device have in common. Throws
+// an out_of_resources Error with the table if a device has less free memory than its replicas need together.
+void show_memory(const nn::MemoryEstimate& estimate, const std::vector<int>& devices,
+                 const std::vector<nn::MemoryPart>& shared, std::ostream& out, const Terminal& terminal);
 
 // The text of the run's picture.
 struct RunTitle {
