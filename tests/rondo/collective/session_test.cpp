@@ -1,3 +1,4 @@
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/support/status_checks.h>
 #include <rondo/tools/rondo/collective/session.h>
 
@@ -28,6 +29,23 @@ class SlowEngine final : public Engine {
  private:
   std::vector<int> devices_ = {0};
 };
+
+TEST(Session, MemoryIsWhatTheRuntimeCounts) {
+  if (platform() != std::string("cpu")) GTEST_SKIP() << "a GPU hands out memory in large units";
+  const auto free_bytes = [] {
+    size_t free = 0, total = 0;
+    RONDO_CUDA_THROW(cudaMemGetInfo(&free, &total));
+    return static_cast<int64_t>(free);
+  };
+  for (const int64_t most : {1, 64, 4097})
+    for (const int misalign : {0, 3}) {
+      SlowEngine engine;
+      const SessionOptions options = {.misalign = misalign};
+      const int64_t before = free_bytes();
+      const Session session(engine, most, options);
+      EXPECT_EQ(before - free_bytes(), Session::bytes_per_rank(most, options)) << most << ", " << misalign;
+    }
+}
 
 // All operations together take no longer than the call that measures them, however busy the machine is.
 TEST(Session, ATimeIsThatOfOneOperation) {

@@ -37,7 +37,7 @@ int64_t bytes_of_a_side(int64_t most_bytes, const SessionOptions& options) {
 }  // namespace
 
 int64_t Session::bytes_per_rank(int64_t most_bytes, const SessionOptions& options) {
-  return 2 * bytes_of_a_side(most_bytes, options);
+  return 2 * bytes_of_a_side(most_bytes, options) + static_cast<int64_t>(sizeof(unsigned long long));
 }
 
 Session::Session(Engine& engine, int64_t most_bytes, const SessionOptions& options)
