@@ -157,6 +157,8 @@ TEST(AcrossHosts, CallsThatDifferAreRefusedEverywhere) {
   expect_contains(output, " refused its call, so that nothing was done");
   expect_contains(output,
                   " calls all_reduce_coalesced of 2 vectors, together 100 elements of float32, sum, ");
+  expect_contains(output,
+                  " calls all_reduce_coalesced of 2 vectors, together 100 elements of float32, max, ");
   expect_contains(output, "the algorithm is ring, must be hierarchical or automatic across 2 processes");
   expect_contains(output, "barrier: the communicator has ranks in 2 processes");
   expect_contains(output, "all_reduce: process 1 (pid ");

@@ -134,6 +134,10 @@ struct Program {
       lists.push_back({view.part(0, first), view.part(first, 100 - first)});
     }
     print_status(all_reduce_coalesced(lists, sum, all.communicator, all.streams));
+    std::vector<std::vector<DataView>> alike;
+    for (const DataView& view : data.views) alike.push_back({view.part(0, 50), view.part(50, 50)});
+    print_status(all_reduce_coalesced(alike, second() ? ReduceOptions{.reduction = Reduction::max} : sum,
+                                      all.communicator, all.streams));
     call(data.views, {.algorithm = Algorithm::ring});
     print_status(barrier(all.communicator, all.streams));
     capture_one(all, data);

@@ -225,6 +225,8 @@ TEST_F(CommandTrain, ACheckpointHasSettingsByTheirNamesAndTheOldFormIsRead) {
                              "on; --weight-decay is 0.02, must be 0.01\n");
   const Outcome resumed = run_line(decay + "--epochs 2 --save " + part + " --resume " + part);
   ASSERT_EQ(resumed.code, 0) << resumed.text();
+  EXPECT_EQ(missing(resumed.out, {"resumed   " + part + ": epoch 2, 0 of its steps are done"}), "")
+      << resumed.out;
   ASSERT_EQ(run_line(decay + "--epochs 2 --save " + whole).code, 0);
   EXPECT_TRUE(read_text(part) == read_text(whole)) << "the new form again";
 }
@@ -442,7 +444,13 @@ TEST_F(CommandTrain, StopsAndResumes) {
   const Outcome rest = run_line(
       resnet(options + "--resume " + parts + " --save " + parts + " --log " + (results_ / "parts.csv")));
   ASSERT_EQ(rest.code, 0) << rest.text();
-  EXPECT_EQ(missing(rest.text(), {"resumed"}), "") << rest.text();
+  std::smatch stop;
+  const std::string text = stopped.text();
+  ASSERT_TRUE(std::regex_search(text, stop, std::regex("stopped in epoch ([0-9]+) after ([0-9]+) step")));
+  EXPECT_EQ(missing(rest.text(), {concat("resumed   ", parts, ": epoch ", stop[1].str(), ", ", stop[2].str(),
+                                         " of its steps are done")}),
+            "")
+      << rest.text();
   EXPECT_TRUE(read_text(parts) == read_text(results_ / "straight")) << "the checkpoints differ";
   const std::vector<EpochReport> a = log_in(results_ / "straight.csv"), b = log_in(results_ / "parts.csv");
   ASSERT_EQ(b.size(), 3u);
@@ -731,6 +739,25 @@ TEST_F(CommandTrain, MlpInAllModesHasTheSameLosses) {
       const nlohmann::json json = nlohmann::json::parse(read_text(results_ / "m.json"));
       EXPECT_EQ(json["parameters"], 40 * 48 + 48 + 4 * (48 * 48 + 48) + 48 * 3 + 3);
       EXPECT_EQ(json["seconds"].size(), 4u);
+      const std::string options = more;
+      const std::pair<const char*, nlohmann::json> given[] = {
+          {"mode", mode},
+          {"processes", 1},
+          {"layers", 5},
+          {"width", 48},
+          {"inputs", 40},
+          {"outputs", 3},
+          {"batch", 30},
+          {"weights", "default"},
+          {"optimizer", "adam"},
+          {"learning_rate", 0.01},
+          {"micro_batches", options == " --micro-batches 3" ? 3 : 1},
+          {"checkpoint_layers", options == " --checkpoint-layers 2" ? 2 : 0},
+          {"precision", "fp32"},
+          {"reduce_dtype", "fp32"}};
+      for (const auto& [key, value] : given) EXPECT_EQ(json[key], value) << key;
+      EXPECT_GT(json["flops_per_second"], 0);
+      EXPECT_GT(json["peak_bytes"], 4 * json["parameters"].get<int64_t>());
       const std::vector<double> losses = json["losses"];
       ASSERT_EQ(losses.size(), 6u);
       EXPECT_LT(losses.back(), losses.front());

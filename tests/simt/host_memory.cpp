@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -34,6 +35,67 @@ TEST_F(HostMemory, IsZeroedOnRequest) {
   expect_bytes(0);
   simt::set_zeroed_memory(false);
   expect_bytes(0xFFFFFFFF);
+}
+
+// Every attribute that cudaDeviceProp has, too; and the clock rates, in kHz.
+TEST_F(HostMemory, AttributesAreTheProperties) {
+  cudaDeviceProp p;
+  CUDA_OK(cudaGetDeviceProperties(&p, 1));
+  const std::pair<cudaDeviceAttr, size_t> attributes[] = {
+      {cudaDevAttrMaxThreadsPerBlock, static_cast<size_t>(p.maxThreadsPerBlock)},
+      {cudaDevAttrMaxBlockDimX, static_cast<size_t>(p.maxThreadsDim[0])},
+      {cudaDevAttrMaxBlockDimY, static_cast<size_t>(p.maxThreadsDim[1])},
+      {cudaDevAttrMaxBlockDimZ, static_cast<size_t>(p.maxThreadsDim[2])},
+      {cudaDevAttrMaxGridDimX, static_cast<size_t>(p.maxGridSize[0])},
+      {cudaDevAttrMaxGridDimY, static_cast<size_t>(p.maxGridSize[1])},
+      {cudaDevAttrMaxGridDimZ, static_cast<size_t>(p.maxGridSize[2])},
+      {cudaDevAttrMaxSharedMemoryPerBlock, p.sharedMemPerBlock},
+      {cudaDevAttrTotalConstantMemory, p.totalConstMem},
+      {cudaDevAttrWarpSize, static_cast<size_t>(p.warpSize)},
+      {cudaDevAttrMaxPitch, p.memPitch},
+      {cudaDevAttrMaxRegistersPerBlock, static_cast<size_t>(p.regsPerBlock)},
+      {cudaDevAttrTextureAlignment, p.textureAlignment},
+      {cudaDevAttrMultiProcessorCount, static_cast<size_t>(p.multiProcessorCount)},
+      {cudaDevAttrIntegrated, static_cast<size_t>(p.integrated)},
+      {cudaDevAttrCanMapHostMemory, static_cast<size_t>(p.canMapHostMemory)},
+      {cudaDevAttrConcurrentKernels, static_cast<size_t>(p.concurrentKernels)},
+      {cudaDevAttrEccEnabled, static_cast<size_t>(p.ECCEnabled)},
+      {cudaDevAttrPciBusId, static_cast<size_t>(p.pciBusID)},
+      {cudaDevAttrPciDeviceId, static_cast<size_t>(p.pciDeviceID)},
+      {cudaDevAttrPciDomainId, static_cast<size_t>(p.pciDomainID)},
+      {cudaDevAttrGlobalMemoryBusWidth, static_cast<size_t>(p.memoryBusWidth)},
+      {cudaDevAttrL2CacheSize, static_cast<size_t>(p.l2CacheSize)},
+      {cudaDevAttrMaxThreadsPerMultiProcessor, static_cast<size_t>(p.maxThreadsPerMultiProcessor)},
+      {cudaDevAttrAsyncEngineCount, static_cast<size_t>(p.asyncEngineCount)},
+      {cudaDevAttrUnifiedAddressing, static_cast<size_t>(p.unifiedAddressing)},
+      {cudaDevAttrComputeCapabilityMajor, static_cast<size_t>(p.major)},
+      {cudaDevAttrComputeCapabilityMinor, static_cast<size_t>(p.minor)},
+      {cudaDevAttrStreamPrioritiesSupported, static_cast<size_t>(p.streamPrioritiesSupported)},
+      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, p.sharedMemPerMultiprocessor},
+      {cudaDevAttrMaxRegistersPerMultiprocessor, static_cast<size_t>(p.regsPerMultiprocessor)},
+      {cudaDevAttrManagedMemory, static_cast<size_t>(p.managedMemory)},
+      {cudaDevAttrPageableMemoryAccess, static_cast<size_t>(p.pageableMemoryAccess)},
+      {cudaDevAttrConcurrentManagedAccess, static_cast<size_t>(p.concurrentManagedAccess)},
+      {cudaDevAttrCooperativeLaunch, static_cast<size_t>(p.cooperativeLaunch)},
+      {cudaDevAttrMaxSharedMemoryPerBlockOptin, p.sharedMemPerBlockOptin},
+      {cudaDevAttrMaxBlocksPerMultiprocessor, static_cast<size_t>(p.maxBlocksPerMultiProcessor)},
+      {cudaDevAttrReservedSharedMemoryPerBlock, p.reservedSharedMemPerBlock},
+      {cudaDevAttrMemoryPoolsSupported, static_cast<size_t>(p.memoryPoolsSupported)},
+      {cudaDevAttrClusterLaunch, static_cast<size_t>(p.clusterLaunch)},
+  };
+  for (const auto& [attribute, want] : attributes) {
+    int value = -1;
+    CUDA_OK(cudaDeviceGetAttribute(&value, attribute, 1));
+    EXPECT_EQ(static_cast<size_t>(value), want) << "attribute " << attribute;
+  }
+  EXPECT_EQ(p.maxThreadsPerBlock, 1024);
+  EXPECT_EQ(p.memPitch, size_t{INT_MAX});
+  for (const cudaDeviceAttr clock : {cudaDevAttrClockRate, cudaDevAttrMemoryClockRate}) {
+    int khz = 0;
+    CUDA_OK(cudaDeviceGetAttribute(&khz, clock, 1));
+    EXPECT_GE(khz, 100'000) << clock;
+    EXPECT_LE(khz, 10'000'000) << clock;
+  }
 }
 
 TEST_F(HostMemory, DevicesAreNumberedAndDescribed) {

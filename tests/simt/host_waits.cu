@@ -340,6 +340,38 @@ class Queues : public HostWaits {
   cudaGraphExec_t exec_ = nullptr;
 };
 
+// Behind pending work an asynchronous copy from pageable memory returns if the memory was staged: up to 64
+// KiB, in one row. A longer one waits for its turn.
+TEST_F(Queues, ACopyOfUpTo64KiBOfPageableMemoryReturns) {
+  simt::set_late_copies(false);
+  constexpr size_t kStaged = 64 << 10;
+  std::vector<char> host(kStaged + 1, 7);
+  char* const to = allocate<char>(kStaged + 1);
+  const CudaCall whole_rows = [&] {
+    return cudaMemcpy2DAsync(to, 64, host.data(), 64, 64, 2, cudaMemcpyDefault, stream_);
+  };
+  const auto copy = [&](size_t bytes) -> CudaCall {
+    return [&, bytes] { return cudaMemcpyAsync(to, host.data(), bytes, cudaMemcpyHostToDevice, stream_); };
+  };
+  for (const auto& [call, returns] : {std::pair(copy(1), true),
+                                      {copy(kStaged - 1), true},
+                                      {copy(kStaged), true},
+                                      {copy(kStaged + 1), false},
+                                      {whole_rows, false}}) {
+    Gate gate;
+    gate.hold(stream_);
+    Call made(gate, call);
+    if (returns)
+      EXPECT_EQ(made.wait_for_a_while(), std::future_status::ready);
+    else
+      EXPECT_TRUE(made.blocks());
+    gate.open();
+    CUDA_OK(made.get());
+    CUDA_OK(cudaStreamSynchronize(stream_));
+    EXPECT_EQ(read(to), 7);
+  }
+}
+
 // A defective program: the host enqueues more than fits behind a gate that it opens only afterwards.
 TEST_F(Queues, The1025thOperationBlocks) {
   Gate gate;

@@ -36,13 +36,13 @@ struct Task {
 
 Task lenet_task() { return {"lenet", lenet(), {28, 28, 1}, true}; }
 Task mlp_task() { return {"mlp", mlp(3, 22, 5), {1, 1, 17}, false}; }
-// Fewer outputs than ranks, nested Sequentials, and a Flatten at the beginning.
+// Fewer outputs than ranks, nested Sequentials, and Flattens at the beginning and between ReLUs.
 Task odd_task() {
-  return {
-      "odd",
-      Sequential{Flatten(), Linear(99), Sequential{ReLU(), Linear(3)}, ReLU(), Linear(2), ReLU(), Linear(7)},
-      {5, 5, 3},
-      true};
+  return {"odd",
+          Sequential{Flatten(), Linear(99), Sequential{ReLU(), Linear(3)}, ReLU(), Linear(2), Flatten(),
+                     ReLU(), Linear(7)},
+          {5, 5, 3},
+          true};
 }
 // Strides, padding, max pooling, no bias, a ReLU that cannot be fused, and fewer channels than ranks.
 Task conv_task() {

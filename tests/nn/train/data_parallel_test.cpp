@@ -393,8 +393,11 @@ TEST(DataParallel, RefusesWhatDoesNotFit) {
   EXPECT_EQ(step(13 * 64, 13), "DataParallel: the batch has 13 samples, must have 1 to 12");
   EXPECT_EQ(step(0, 0), "DataParallel: the batch has 0 samples, must have 1 to 12");
   EXPECT_EQ(step(5 * 64, 4), "DataParallel: there are 4 labels, must be 5, one for each sample");
-  EXPECT_EQ(test::error_of([&] { model.train_step(std::span(x).first(128), std::span(x).first(7), sgd); }),
-            "DataParallel: there are 7 target values, must be 8, 4 for each sample");
+  EXPECT_EQ(step(5 * 64, 6), "DataParallel: there are 6 labels, must be 5, one for each sample");
+  for (const size_t targets : {0, 7, 9, 12})
+    EXPECT_EQ(
+        test::error_of([&] { model.train_step(std::span(x).first(128), std::span(x).first(targets), sgd); }),
+        concat("DataParallel: there are ", targets, " target values, must be 8, 4 for each sample"));
   EXPECT_EQ(test::error_of([&] { model.evaluate(x, some_labels(12, 4)); }),
             "DataParallel: there are 832 values and 12 labels, must be 64 values for each label");
   EXPECT_EQ(test::error_of([&] { sgd.set_learning_rate(NAN); }),

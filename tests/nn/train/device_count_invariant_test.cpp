@@ -87,7 +87,7 @@ TEST(DeviceCountInvariance, WithoutItTheNumberOfDevicesShows) {
 }
 
 TEST(DeviceCountInvariance, RefusesWhatHasNone) {
-  const auto expect_refused = [](const DataParallelOptions& options, const char* words) {
+  const auto expect_refused = [](const DataParallelOptions& options, const std::string& words) {
     try {
       static_cast<void>(with_device_count_invariance(options));
       ADD_FAILURE() << "nothing was refused";
@@ -98,9 +98,21 @@ TEST(DeviceCountInvariance, RefusesWhatHasNone) {
   expect_refused({.devices = std::vector<int>(9, 0)}, "there are 9 devices, must be 1 to 8");
   expect_refused({.devices = {}}, "there are 0 devices, must be 1 to 8");
   expect_refused({.batch = 7}, "the batch has 7 samples, must have at least 8, one for each sample block");
-  expect_refused({.algorithm = Algorithm::ring}, "the algorithm is ring, must be automatic or direct");
+  for (const Algorithm other : {Algorithm::ring, Algorithm::root, Algorithm::hierarchical})
+    expect_refused({.algorithm = other},
+                   concat("the algorithm is ", name_of(other), ", must be automatic or direct"));
   expect_refused({.group_size = 2}, "group_size is 2, must be 0");
-  EXPECT_EQ(with_device_count_invariance({.batch = 8}).devices.size(), 8u);
+}
+
+TEST(DeviceCountInvariance, TakesExactlyTheLimits) {
+  for (const Algorithm algorithm : {Algorithm::automatic, Algorithm::direct}) {
+    const DataParallelOptions taken = with_device_count_invariance({.batch = 8, .algorithm = algorithm});
+    EXPECT_EQ(taken.devices.size(), 8u);
+    EXPECT_EQ(taken.algorithm, Algorithm::direct);
+    EXPECT_EQ(taken.order, SumOrder::balanced_tree);
+  }
+  const std::vector<int> eight(8, 0);
+  EXPECT_EQ(with_device_count_invariance({.devices = eight, .batch = 8}).devices, eight);
 }
 
 }  // namespace

@@ -273,6 +273,29 @@ TEST(Sectors, JsonHoldsTheSame) {
   EXPECT_EQ(json["rows"][3]["cells"][0], nlohmann::json({6, 7}));
 }
 
+// Accesses narrower and wider than a cell of the picture.
+TEST(Sectors, JsonOfEveryWidth) {
+  for (const int width : {1, 2, 4, 8, 16}) {
+    const nlohmann::json json = nlohmann::json::parse(
+        sectors_json(sectors("thread * 64", {"--width", std::to_string(width), "--element", "1"})));
+    EXPECT_EQ(json["element"], 1);
+    EXPECT_EQ(json["width"], width);
+    EXPECT_EQ(json["addresses"][31], 31 * 64);
+    EXPECT_EQ(json["sectors"], 32);
+    EXPECT_EQ(json["least_sectors"], width);
+    EXPECT_EQ(json["bytes_requested"], 32 * width);
+    EXPECT_EQ(json["bytes_moved"], 32 * 32);
+    EXPECT_EQ(json["efficiency"], width / 32.0);
+    const int cell = std::min(width, 4);
+    EXPECT_EQ(json["cell_bytes"], cell);
+    ASSERT_EQ(json["rows"].size(), 32u);
+    const nlohmann::json& cells = json["rows"][1]["cells"];
+    ASSERT_EQ(cells.size(), static_cast<size_t>(32 / cell));
+    for (int i = 0; i < 32 / cell; ++i)
+      EXPECT_EQ(cells[static_cast<size_t>(i)].empty(), i * cell >= width) << width << ", cell " << i;
+  }
+}
+
 // A block "$ rondo ..." of the documentation shows the output or the message of that command.
 TEST(Access, TheDocumentationShowsTheOutput) {
   std::istringstream page(test::read_text(SOURCE_DIR "/docs/memory-accesses.md"));

@@ -70,6 +70,21 @@ TEST(LogLogSvg, BothAxesAreLogarithmic) {
   EXPECT_LT(p[1].second, p[0].second);
 }
 
+// Each curve has its colour, and so does its name.
+TEST(LogLogSvg, CurvesHaveTheirColours) {
+  LogPlot plot = plot_of({{{2, 1}, {4, 4}}, {{2, 3}, {4, 3}, {8, 3}}, {{2, 9}, {8, 9}}});
+  const std::string colours[] = {"#112233", "#445566", "#778899"};
+  for (size_t i = 0; i < 3; ++i) plot.panels[0].curves[i].colour = colours[i];
+  const std::string svg = loglog_svg(plot);
+  for (size_t i = 0; i < 3; ++i) {
+    const std::vector<Points> drawn = paths(svg, colours[i]);
+    ASSERT_EQ(drawn.size(), 1u) << i;
+    EXPECT_EQ(drawn[0].size(), plot.panels[0].curves[i].points.size()) << i;
+    const size_t name = svg.find(concat(">curve ", i, "<")), swatch = svg.rfind("stroke=\"", name);
+    EXPECT_EQ(svg.compare(swatch, 15, concat("stroke=\"", colours[i])), 0) << svg.substr(swatch, 30);
+  }
+}
+
 TEST(LogLogSvg, TheEnvelopeIsTheMinimum) {
   const std::string svg = loglog_svg(plot_of({{{2, 1}, {4, 4}, {8, 16}}, {{2, 3}, {4, 3}, {8, 3}}}));
   const std::vector<Points> curves = paths(svg, "#2a6fdb"), envelope = paths(svg, "#fff0c2");
