@@ -5,7 +5,9 @@
 #include <rondo/bench/support/bench.h>
 #include <rondo/kernels/activation/relu.h>
 #include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/loss/binary_cross_entropy.h>
 #include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/kernels/loss/weighted_cross_entropy.h>
 #include <rondo/kernels/norm/group_norm.h>
 #include <rondo/kernels/norm/layer_norm.h>
 #include <rondo/kernels/optimizer/sgd.h>
@@ -207,6 +209,52 @@ void cross_entropy_of(benchmark::State& state, int64_t rows, int64_t classes) {
 BENCHMARK_CAPTURE(cross_entropy_of, lenet, 256, 10)->UseManualTime();
 BENCHMARK_CAPTURE(cross_entropy_of, large / 10_classes, 1 << 20, 10)->UseManualTime();
 BENCHMARK_CAPTURE(cross_entropy_of, large / 1000_classes, 1 << 15, 1000)->UseManualTime();
+
+void weighted_cross_entropy_of(benchmark::State& state, int64_t rows, int64_t classes) {
+  Buffer<float> logits = normal_buffer(rows * classes, 1), gradient(rows * classes), loss(1);
+  std::vector<int32_t> label_values(static_cast<size_t>(rows));
+  for (size_t i = 0; i < label_values.size(); ++i)
+    label_values[i] = static_cast<int32_t>(i % static_cast<size_t>(classes));
+  const Buffer<int32_t> labels(label_values);
+  Buffer<unsigned char> workspace(cross_entropy_workspace_bytes(rows, classes));
+  const std::vector<float> host = logits.download();
+  double sum = 0;
+  for (size_t j = 0; j < static_cast<size_t>(classes); ++j) sum += std::exp(host[j]);
+  std::vector<double> expected;
+  for (size_t j = 0; j < kChecked; ++j)
+    expected.push_back((std::exp(host[j]) / sum - 0.9 * (j == 0) - 0.1 / static_cast<double>(classes)));
+  time_checked(
+      state, 2 * kFloat * static_cast<double>(rows * classes),
+      [&](cudaStream_t stream) {
+        return cross_entropy(matrix(gradient.data(), rows, classes), loss.data(), {},
+                             matrix<const float>(logits.data(), rows, classes), {labels.data(), rows},
+                             {.label_smoothing = 0.1f, .reduction = LossReduction::sum},
+                             {workspace.data(), workspace.bytes()}, stream);
+      },
+      gradient, expected);
+}
+BENCHMARK_CAPTURE(weighted_cross_entropy_of, smoothed / 1000_classes, 1 << 15, 1000)->UseManualTime();
+BENCHMARK_CAPTURE(weighted_cross_entropy_of, smoothed / 32000_classes, 1 << 10, 32000)->UseManualTime();
+BENCHMARK_CAPTURE(weighted_cross_entropy_of, smoothed / 128256_classes, 256, 128256)->UseManualTime();
+
+void binary_cross_entropy_of(benchmark::State& state, int64_t rows, int64_t cols) {
+  Buffer<float> logits = normal_buffer(rows * cols, 1), targets(rows * cols), gradient(rows * cols), loss(1);
+  run_once([&](cudaStream_t s) { return fill_uniform({targets.data(), targets.size()}, 0, 1, {}, s); });
+  Buffer<unsigned char> workspace(binary_cross_entropy_workspace_bytes(rows, cols));
+  const std::vector<float> z = logits.download(), t = targets.download();
+  std::vector<double> expected;
+  for (size_t j = 0; j < kChecked; ++j) expected.push_back(1 / (1 + std::exp(-double{z[j]})) - t[j]);
+  time_checked(
+      state, 3 * kFloat * static_cast<double>(rows * cols),
+      [&](cudaStream_t stream) {
+        return binary_cross_entropy(
+            matrix(gradient.data(), rows, cols), loss.data(), {},
+            matrix<const float>(logits.data(), rows, cols), matrix<const float>(targets.data(), rows, cols),
+            {.reduction = LossReduction::sum}, {workspace.data(), workspace.bytes()}, stream);
+      },
+      gradient, expected);
+}
+BENCHMARK_CAPTURE(binary_cross_entropy_of, 1000_columns, 1 << 15, 1000)->UseManualTime();
 
 void softmax_of(benchmark::State& state, bool log, int64_t rows, int64_t cols) {
   Buffer<float> x = normal_buffer(rows * cols, 1), y(rows * cols);

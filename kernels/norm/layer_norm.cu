@@ -40,11 +40,11 @@ struct LayerNorm {
     float pivot = 0;
     if (centred) {
       float sum[1];
-      team.sums(sum, [](float(&value)[1], float(&sums)[1]) { sums[0] += value[0]; });
+      team.sums(sum, [](float(&value)[1], float(&sums)[1], int) { sums[0] += value[0]; });
       pivot = sum[0] / count;
     }
     float sums[2];
-    team.sums(sums, [=](float(&value)[1], float(&to)[2]) {
+    team.sums(sums, [=](float(&value)[1], float(&to)[2], int) {
       const float deviation = value[0] - pivot;
       to[0] += deviation;
       to[1] = fmaf(deviation, deviation, to[1]);

@@ -47,7 +47,7 @@ struct LayerNormBackward {
   template <class Team>
   __device__ __forceinline__ Part part(Team& team) const {
     float sums[2];
-    team.sums(sums, [](float(&values)[2], float(&to)[2]) {
+    team.sums(sums, [](float(&values)[2], float(&to)[2], int) {
       to[0] += values[0];
       to[1] = fmaf(values[0], values[1], to[1]);
     });

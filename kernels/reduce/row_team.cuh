@@ -67,7 +67,7 @@ __device__ __forceinline__ void for_each_access(int count, Visit visit) {
 
 // What a team keeps in shared memory. GPU: what the warps exchange, in turns. Vectors: the values.
 struct Exchange {
-  static constexpr int kMostSums = 2;
+  static constexpr int kMostSums = 3;
   float values[2][kMostSums][8 * kPlacesPerLane];
 };
 struct Nothing {};
@@ -104,7 +104,10 @@ class RowTeam {
   }
 
   __device__ __forceinline__ bool is_first() const { return lane_ == 0; }
-  __device__ __forceinline__ int count() const { return count_; }  // columns of the part
+  // The row, the part's first column in it, and the columns of the part.
+  __device__ __forceinline__ int64_t row() const { return row_; }
+  __device__ __forceinline__ int first() const { return first_; }
+  __device__ __forceinline__ int count() const { return count_; }
 
   // visit(access, values, column) for each pack of the thread: values[i] are those of input i.
   template <class Visit>
@@ -133,17 +136,18 @@ class RowTeam {
     return most;
   }
 
-  // Sums over the part. add(values, sums) adds those of one column to the sums, and may change the values.
+  // Sums over the part. add(values, sums, j) adds those of the part's column j to the sums, and may change the
+  // values. What the threads of the team have read before is read before any of them goes on.
   template <int kSums, class Add>
   __device__ __forceinline__ void sums(float (&result)[kSums], Add add) {
     Values<N> of_place[kSums][kPacks] = {};
-    for_each_loaded([&](auto& held, int i, int) {
+    for_each_loaded([&](auto& held, int i, int j) {
 #pragma unroll
       for (int k = 0; k < N; ++k) {
         float values[kInputs], to[kSums];
         for (int input = 0; input < kInputs; ++input) values[input] = held[input].v[k];
         for (int s = 0; s < kSums; ++s) to[s] = of_place[s][i].v[k];
-        add(values, to);
+        add(values, to, j + k);
         for (int input = 0; input < kInputs; ++input) held[input].v[k] = values[input];
         for (int s = 0; s < kSums; ++s) of_place[s][i].v[k] = to[s];
       }
@@ -159,6 +163,7 @@ class RowTeam {
         for (int mask = 1; mask < kWarp; mask *= 2) of_pack[s][i] += other(of_pack[s][i], mask);
       }
     if constexpr (kWarps == 1) {
+      __syncwarp();
 #pragma unroll
       for (int s = 0; s < kSums; ++s) {
         add_neighbours<kPacks>(of_pack[s]);
@@ -266,7 +271,7 @@ class RowTeam<Tile<lanes, true>, N, Operation> {
   static constexpr bool kKeepsValues = true;
 
   __device__ RowTeam(Memory& memory, const Operation& operation, int64_t row, int first, int count)
-      : memory_(memory), count_(count) {
+      : memory_(memory), row_(row), first_(first), count_(count) {
     const typename Operation::Type* from[kInputs];
     for (int i = 0; i < kInputs; ++i) from[i] = operation.input(i, row) + first;
     for_each_access<OfTile, N>(count_, [&](auto access, int j) {
@@ -278,6 +283,8 @@ class RowTeam<Tile<lanes, true>, N, Operation> {
   }
 
   __device__ bool is_first() const { return true; }
+  __device__ int64_t row() const { return row_; }
+  __device__ int first() const { return first_; }
   __device__ int count() const { return count_; }
 
   template <class Visit>
@@ -313,7 +320,7 @@ class RowTeam<Tile<lanes, true>, N, Operation> {
         float values[kInputs], to[kSums];
         for (int i = 0; i < kInputs; ++i) values[i] = memory_.values[i][round + p];
         for (int s = 0; s < kSums; ++s) to[s] = of_place[s][p];
-        add(values, to);
+        add(values, to, round + p);
         for (int i = 0; i < kInputs; ++i) memory_.values[i][round + p] = values[i];
         for (int s = 0; s < kSums; ++s) of_place[s][p] = to[s];
       }
@@ -327,7 +334,8 @@ class RowTeam<Tile<lanes, true>, N, Operation> {
 
  private:
   Memory& memory_;
-  int count_;
+  const int64_t row_;
+  const int first_, count_;
 };
 
 }  // namespace rondo::rows

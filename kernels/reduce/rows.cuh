@@ -15,7 +15,7 @@
 // `Operation` is a functor with
 //   Type, kInputs        the type of the elements, and the number of matrices that are read
 //   Part, Row            what is known of a part and of a row, both plain structs
-//   input(i, row), output(row)    where the rows begin
+//   input(i, row), output(row)    where the rows begin; null: no output is wanted
 //   prepare<Access>(in, row, col)    changes Access::kSize elements of the inputs, from column `col` on, to
 //                        what part() and apply() need
 //   part(team)           reduces a part, by RowTeam::max() and sums()
@@ -67,6 +67,7 @@ __global__ void __launch_bounds__(Tile::kBlock)
   const typename Operation::Row of_row = operation.combine(&part, 1, row);
   if (team.is_first()) operation.save(of_row, row);
   auto* const to = operation.output(row);
+  if (to == nullptr) return;
   team.for_each_pack([&](auto access, auto& values, int j) {
     operation.template apply<decltype(access)>(values, of_row, j, Team::kKeepsValues);
     access.store(to + j, values[0]);
@@ -92,6 +93,7 @@ __global__ void __launch_bounds__(Tile::kBlock)
   const int64_t item = static_cast<int64_t>(gridDim.x) - 1 - blockIdx.x;
   const int64_t row = item / parts;
   const int first = static_cast<int>(item - row * parts) * Tile::kMost;
+  if (operation.output(row) == nullptr) return;
   const typename Operation::Row of_row = of_rows[row];
   const typename Operation::Type* from[Operation::kInputs];
   for (int i = 0; i < Operation::kInputs; ++i) from[i] = operation.input(i, row) + first;

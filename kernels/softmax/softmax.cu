@@ -40,7 +40,7 @@ struct Softmax {
     const float pivot = largest == -INFINITY ? 0.0f : largest;
     const bool keeps_values = log;
     float sum[1];
-    team.sums(sum, [=](float(&values)[1], float(&sums)[1]) {
+    team.sums(sum, [=](float(&values)[1], float(&sums)[1], int) {
       const float e = exp_of_negative(values[0] - pivot);
       sums[0] += e;
       values[0] = keeps_values ? values[0] : e;
@@ -96,7 +96,7 @@ struct SoftmaxBackward {
   __device__ __forceinline__ Part part(Team& team) const {
     const bool of_log = log;
     float sum[1];
-    team.sums(sum, [=](float(&values)[2], float(&sums)[1]) {
+    team.sums(sum, [=](float(&values)[2], float(&sums)[1], int) {
       sums[0] = fmaf(values[0], of_log ? 1.0f : values[1], sums[0]);
     });
     return {sum[0]};

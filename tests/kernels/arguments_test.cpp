@@ -14,9 +14,11 @@
 #include <rondo/kernels/data/columns.h>
 #include <rondo/kernels/data/fill.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
+#include <rondo/kernels/loss/binary_cross_entropy.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/loss/nonfinite_loss.h>
 #include <rondo/kernels/loss/squared_error.h>
+#include <rondo/kernels/loss/weighted_cross_entropy.h>
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/norm/group_norm.h>
 #include <rondo/kernels/norm/layer_norm.h>
@@ -545,6 +547,58 @@ std::vector<Operation> losses() {
            }}};
 }
 
+template <class T>
+std::vector<Operation> losses_with_options() {
+  const auto of = [](int64_t size) { return VectorView<float>{nullptr, size}; };
+  const auto in = [](int64_t size) { return VectorView<const float>{nullptr, size}; };
+  const auto options = [=](Arguments& a, int64_t classes) {
+    CrossEntropyOptions all;
+    all.class_weights = a.input("class_weights", in(classes));
+    all.reduction = a.enumerator("reduction", LossReduction::mean);
+    return all;
+  };
+  return {{typed<T>("cross_entropy"),
+           [=](Arguments& a, cudaStream_t stream) {
+             const int64_t rows = a.size("rows", 2), classes = a.size("classes", 9000, 1);
+             const auto gradient = a.output("gradient", MatrixView<T>{nullptr, rows, classes}, {"logits"});
+             float* const loss = a.output_value<float>("loss");
+             const auto losses = a.output("losses", of(rows));
+             const auto logits = a.input("logits", MatrixView<const T>{nullptr, rows, classes});
+             const auto labels = a.input("labels", VectorView<const int32_t>{nullptr, rows});
+             const CrossEntropyOptions with = options(a, classes);
+             return cross_entropy(gradient, loss, losses, logits, labels, with,
+                                  a.workspace(cross_entropy_workspace_bytes(rows, classes)), stream);
+           }},
+          {typed<T>("cross_entropy_of_probabilities"),
+           [=](Arguments& a, cudaStream_t stream) {
+             const int64_t rows = a.size("rows", 2), classes = a.size("classes", 9000, 1);
+             const auto gradient = a.output("gradient", MatrixView<T>{nullptr, rows, classes}, {"logits"});
+             float* const loss = a.output_value<float>("loss");
+             const auto losses = a.output("losses", of(rows));
+             const auto logits = a.input("logits", MatrixView<const T>{nullptr, rows, classes});
+             const auto targets = a.input("targets", MatrixView<const T>{nullptr, rows, classes});
+             const CrossEntropyOptions with = options(a, classes);
+             return cross_entropy_of_probabilities(gradient, loss, losses, logits, targets, with,
+                                                   a.workspace(cross_entropy_workspace_bytes(rows, classes)),
+                                                   stream);
+           }},
+          {typed<T>("binary_cross_entropy"), [=](Arguments& a, cudaStream_t stream) {
+             const int64_t rows = a.size("rows", 2), cols = a.size("cols", 9000);
+             const auto gradient = a.output("gradient", MatrixView<T>{nullptr, rows, cols}, {"logits"});
+             float* const loss = a.output_value<float>("loss");
+             const auto losses = a.output("losses", of(rows));
+             const auto logits = a.input("logits", MatrixView<const T>{nullptr, rows, cols});
+             const auto targets = a.input("targets", MatrixView<const T>{nullptr, rows, cols});
+             BinaryCrossEntropyOptions with;
+             with.weights = a.input("weights", in(cols));
+             with.positive_weights = a.input("positive_weights", in(cols));
+             with.reduction = a.enumerator("reduction", LossReduction::mean);
+             return binary_cross_entropy(gradient, loss, losses, logits, targets, with,
+                                         a.workspace(binary_cross_entropy_workspace_bytes(rows, cols)),
+                                         stream);
+           }}};
+}
+
 // The gradients are called with the output of the forward pass.
 template <class T>
 std::vector<Operation> softmaxes() {
@@ -709,7 +763,7 @@ template <class T>
 void add_operations_of(std::vector<Operation>& all) {
   for (const std::vector<Operation>& some :
        {pools<T>(), norms<T>(), layer_norms<T>(), group_norms<T>(), elementwise_operations<T>(), losses<T>(),
-        softmaxes<T>(), gathers<T>(), reductions<T>()})
+        losses_with_options<T>(), softmaxes<T>(), gathers<T>(), reductions<T>()})
     all.insert(all.end(), some.begin(), some.end());
 }
 
@@ -808,6 +862,8 @@ TEST(WorkspaceBytes, OfHugeShapesAreHuge) {
   EXPECT_GE(squared_error_workspace_bytes(kHuge, 4), INT64_MAX / 2048 * 8);
   EXPECT_EQ(softmax_cross_entropy_workspace_bytes(kHuge, 100), INT64_MAX);
   EXPECT_EQ(softmax_workspace_bytes(kHuge, 10000), INT64_MAX);
+  EXPECT_EQ(cross_entropy_workspace_bytes(kHuge, 10000), INT64_MAX);
+  EXPECT_EQ(binary_cross_entropy_workspace_bytes(kHuge, 10), INT64_MAX);
   EXPECT_EQ(layer_norm_workspace_bytes(kHuge, 10000), INT64_MAX);
   EXPECT_EQ(layer_norm_backward_workspace_bytes(kHuge, 10000), INT64_MAX);
   EXPECT_EQ(group_norm_workspace_bytes(kHuge, 1, 10000), INT64_MAX);

@@ -5,8 +5,10 @@
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/gemm/gemm.h>
+#include <rondo/kernels/loss/binary_cross_entropy.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/loss/squared_error.h>
+#include <rondo/kernels/loss/weighted_cross_entropy.h>
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/norm/group_norm.h>
 #include <rondo/kernels/norm/layer_norm.h>
@@ -57,6 +59,21 @@ TEST_F(Limits, ClassesOfCrossEntropy) {
          [&](int64_t classes) {
            return softmax_cross_entropy({}, stats.data(), matrix<const float>(floats(), 1, classes),
                                         labels.view(), 1, kNoWorkspace, stream_);
+         });
+}
+
+TEST_F(Limits, ClassesOfLossesWithOptions) {
+  GuardedBuffer<float> loss(1);
+  GuardedBuffer<int32_t> labels(1);
+  expect((k2To31 - 1) / 2, "logits.cols is 1073741824, must be in [1, 1073741823]", kOtherReason,
+         [&](int64_t classes) {
+           return cross_entropy({}, loss.data(), {}, matrix<const float>(floats(), 1, classes), labels.view(),
+                                {}, kNoWorkspace, stream_);
+         });
+  expect((k2To31 - 1) / 2, "logits.cols is 1073741824, must be at most 1073741823", kOtherReason,
+         [&](int64_t cols) {
+           return binary_cross_entropy({}, loss.data(), {}, matrix<const float>(floats(), 1, cols),
+                                       matrix<const float>(floats(), 1, cols), {}, kNoWorkspace, stream_);
          });
 }
 
@@ -316,6 +333,10 @@ TEST(WorkspaceBytes, AreEnoughForAnySize) {
        }},
       {"softmax", softmax_workspace_bytes,
        [](double rows, double cols) { return cols > 8192 ? rows * (std::ceil(cols / 8192) * 8 + 12) : 0; }},
+      {"cross-entropy with options", cross_entropy_workspace_bytes,
+       [](double rows, double cols) {
+         return rows * (cols > 8192 ? std::ceil(cols / 8192) * 24 + 32 : 0) + rows * 4 + 16;
+       }},
       {"layer norm", layer_norm_workspace_bytes,
        [](double rows, double cols) { return cols > 8192 ? rows * (std::ceil(cols / 8192) * 8 + 8) : 0; }},
       {"layer norm, backward", layer_norm_backward_workspace_bytes,

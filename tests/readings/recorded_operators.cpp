@@ -3,8 +3,10 @@
 #include <rondo/kernels/activation/cast.h>
 #include <rondo/kernels/activation/relu.h>
 #include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/loss/binary_cross_entropy.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/loss/squared_error.h>
+#include <rondo/kernels/loss/weighted_cross_entropy.h>
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/norm/group_norm.h>
 #include <rondo/kernels/norm/layer_norm.h>
@@ -242,6 +244,42 @@ void softmaxes(Drawn& d) {
 }
 
 template <class T>
+void losses_with_options(Drawn& d) {
+  const int64_t kind = d.random.below(6);
+  const int64_t cols = 1 + d.random.below(kind < 2 ? 130 : kind < 5 ? 1500 : 20'000);
+  const int64_t rows = 1 + d.random.below(cols < 130 ? 50 : 3);
+  const std::string suffix = concat(" of ", rows, " x ", cols);
+  const auto in = [=](Operands& o) { return matrix<const T>(o.in(o.values_of<T>(rows * cols)), rows, cols); };
+  const auto out = [=](Operands& o) { return matrix(o.out<T>(rows * cols), rows, cols); };
+  const bool with_weights = d.random.below(2) == 0;
+  CrossEntropyOptions options = {.label_smoothing = 0.1f * static_cast<float>(d.random.below(3)),
+                                 .scale = d.number()};
+  std::vector<int32_t> labels(static_cast<size_t>(rows));
+  for (int32_t& label : labels)
+    label = static_cast<int32_t>(d.random.below(4) == 0 ? -100 : d.random.below(cols));
+  d.run("cross_entropy" + suffix, [&](Operands& o) {
+    const MatrixView<T> gradient = out(o), of_targets = out(o);
+    float *loss = o.out(1), *losses = o.out(rows);
+    if (with_weights) options.class_weights = {o.in(cols), cols};
+    const Workspace workspace = o.workspace(cross_entropy_workspace_bytes(rows, cols));
+    const MatrixView<const T> logits = in(o);
+    RONDO_RETURN_IF_ERROR(cross_entropy(gradient, loss, {losses, rows}, logits, {o.in(labels), rows}, options,
+                                        workspace, o.stream()));
+    return cross_entropy_of_probabilities(of_targets, o.out(1), {o.out(rows), rows}, logits, in(o), options,
+                                          workspace, o.stream());
+  });
+  d.run("binary_cross_entropy" + suffix, [&](Operands& o) {
+    const MatrixView<T> gradient = out(o);
+    BinaryCrossEntropyOptions with;
+    if (with_weights) with.positive_weights = {o.in(cols), cols};
+    float *loss = o.out(1), *losses = o.out(rows);
+    const MatrixView<const T> logits = in(o);
+    return binary_cross_entropy(gradient, loss, {losses, rows}, logits, in(o), with,
+                                o.workspace(binary_cross_entropy_workspace_bytes(rows, cols)), o.stream());
+  });
+}
+
+template <class T>
 void layer_norms(Drawn& d) {
   const int64_t kind = d.random.below(6);
   const int64_t cols = 1 + d.random.below(kind < 2 ? 130 : kind < 5 ? 1500 : 20'000);
@@ -318,6 +356,7 @@ void record_operators(const char* type) {
     batch_norms<T>(d);
     reductions_and_losses<T>(d);
     softmaxes<T>(d);
+    losses_with_options<T>(d);
     layer_norms<T>(d);
     group_norms<T>(d);
     batches<T>(d);

@@ -1,9 +1,11 @@
 // Batches of images, reductions, losses; and the operations that access one element at a time.
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/columns.h>
+#include <rondo/kernels/loss/binary_cross_entropy.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/loss/nonfinite_loss.h>
 #include <rondo/kernels/loss/squared_error.h>
+#include <rondo/kernels/loss/weighted_cross_entropy.h>
 #include <rondo/kernels/optimizer/adam.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/kernels/softmax/softmax.h>
@@ -16,6 +18,48 @@ namespace {
 
 LossStats* loss_stats(Operands& o) {
   return o.aligned_out<LossStats>([](LossStats&) {});
+}
+
+template <class T>
+void add_losses_with_options(std::vector<Operation>& all) {
+  constexpr int64_t kRows = 3;
+  for (const int64_t cols : {64, 330, 2080, 8224}) {
+    const std::string suffix =
+        concat("_", cols, dtype_of<T> == DType::float32 ? "" : concat("_", name_of(dtype_of<T>)));
+    const auto in = [=](Operands& o) {
+      return matrix<const T>(o.in(o.values_of<T>(kRows * cols)), kRows, cols);
+    };
+    const auto out = [=](Operands& o) { return matrix(o.out<T>(kRows * cols), kRows, cols); };
+    all.push_back({"cross_entropy" + suffix, [=](Operands& o) {
+                     const auto gradient = out(o);
+                     float *loss = o.out(1), *losses = o.out(kRows), *weights = o.in(cols);
+                     const auto logits = in(o);
+                     int32_t* labels = o.in<int32_t>({7, -100, 60});
+                     return cross_entropy(gradient, loss, {losses, kRows}, logits, {labels, kRows},
+                                          {.class_weights = {weights, cols}, .label_smoothing = 0.25f},
+                                          o.workspace(cross_entropy_workspace_bytes(kRows, cols)),
+                                          o.stream());
+                   }});
+    all.push_back({"cross_entropy_of_probabilities" + suffix, [=](Operands& o) {
+                     const auto gradient = out(o);
+                     float *loss = o.out(1), *losses = o.out(kRows), *weights = o.in(cols);
+                     const auto logits = in(o);
+                     return cross_entropy_of_probabilities(
+                         gradient, loss, {losses, kRows}, logits, in(o),
+                         {.class_weights = {weights, cols}, .label_smoothing = 0.25f},
+                         o.workspace(cross_entropy_workspace_bytes(kRows, cols)), o.stream());
+                   }});
+    all.push_back({"binary_cross_entropy" + suffix, [=](Operands& o) {
+                     const auto gradient = out(o);
+                     float *loss = o.out(1), *losses = o.out(kRows), *weights = o.in(cols),
+                           *positive = o.in(cols);
+                     const auto logits = in(o);
+                     return binary_cross_entropy(
+                         gradient, loss, {losses, kRows}, logits, in(o),
+                         {.weights = {weights, cols}, .positive_weights = {positive, cols}},
+                         o.workspace(binary_cross_entropy_workspace_bytes(kRows, cols)), o.stream());
+                   }});
+  }
 }
 
 // One call for each kind of team, of rows with whole accesses and without.
@@ -54,6 +98,9 @@ void add_softmax(std::vector<Operation>& all) {
 }  // namespace
 
 void add_data_and_losses(std::vector<Operation>& all) {
+  add_losses_with_options<float>(all);
+  add_losses_with_options<__nv_bfloat16>(all);
+  add_losses_with_options<__half>(all);
   add_softmax<float>(all);
   add_softmax<__nv_bfloat16>(all);
   add_softmax<__half>(all);
