@@ -22,8 +22,8 @@ constexpr const char* name_of(Math math) {
   return math == Math::fp32 ? "fp32" : math == Math::tf32 ? "tf32" : "tf32x3";
 }
 
-// The least compute capability, times 10, that computes products of factors of the type (float32, bfloat16 or
-// float16) in the arithmetic, which is fp32 for the types of 16 bits. 0: every GPU does.
+// The lowest compute capability, times 10, that has products of this type (float32, bfloat16 or float16) in
+// this arithmetic; 0 if every GPU has them. `math` must be fp32 for the 16-bit types.
 constexpr int least_capability(DType type, Math math) {
   if (type == DType::float32) return math == Math::fp32 ? 0 : 80;
   return type == DType::float16 ? 75 : 80;

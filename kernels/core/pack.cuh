@@ -40,15 +40,15 @@ __device__ __forceinline__ void store_pack(T* to, const Pack<T, N>& pack) {
   simt::check_aligned<alignof(Pack<T, N>)>("a store of a Pack", to);
   simt::store_value(to, pack);
 #else
-  // As one integer. nvcc divides a struct into stores of its elements and does not always join them again,
-  // not even those of a float4: in two nested loops, for example. 64-bit elements are stored as they are:
-  // there the integer takes a register more.
+  // Stored as one integer: nvcc divides a struct into stores of its elements, and does not always join them
+  // again (in two nested loops it did not, even for a float4). 64-bit elements are stored as a struct,
+  // because the integer would take one more register.
   constexpr int kBytes = sizeof(Pack<T, N>);
   const auto* const bytes = reinterpret_cast<const char*>(&pack);
   if constexpr (sizeof(T) == 8) {
     *reinterpret_cast<Pack<T, N>*>(to) = pack;
   } else if constexpr (kBytes == 16) {
-    uint64_t low, high;  // each of its own: nvcc keeps 16-bit elements in local memory otherwise
+    uint64_t low, high;  // copied separately: otherwise nvcc keeps 16-bit elements in local memory
     memcpy(&low, bytes, 8);
     memcpy(&high, bytes + 8, 8);
     using Bits [[gnu::may_alias]] = unsigned __int128;

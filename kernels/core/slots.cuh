@@ -22,9 +22,9 @@ int lead_of(const T* data) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(data) % 16 / sizeof(T));
 }
 
-// Where flat arrays that one kernel reads and writes begin. lead: lead_of() the narrowest array. packed: all
-// arrays have their 16-byte boundaries at the same elements. The boundaries of wider elements repeat more
-// often.
+// The alignment of the flat arrays of one kernel. lead: lead_of() the array with the narrowest elements.
+// packed: each 16-byte boundary of that array is one of all others at the same element. Arrays of wider
+// elements have more boundaries.
 struct Boundaries {
   int lead;
   bool packed;

@@ -37,11 +37,11 @@ int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels);
 // sums[c] = sum over i of x[i, c];   sums[channels + c] = sum over i of x[i, c]^2
 //
 // In one pass, with the same bits on every device. Up to 32 rows are added as differences from the first of
-// them, in pairs of floats, and the rest in double. The variance that follows from the sums keeps the 24 bits
-// of a float, but for a few units of the last one, while |mean| is below 10^4 standard deviations; a float
-// sum of squares would lose all of them. So does that of Conv2dEpilogue::sums. Where the squares of the
-// differences leave the range of floats, all is added in double (Conv2dEpilogue::sums then are infinite or
-// NaN). Traffic: reads x once.
+// them, in pairs of floats, and the sums of these in double. While |mean| is below 10^4 standard deviations,
+// the variance from the sums has the accuracy of a float, up to a few units in the last place; with a sum of
+// squares in float it would have no correct bit. The same holds for Conv2dEpilogue::sums. A column whose
+// squared differences leave the range of floats is added in double (Conv2dEpilogue::sums are infinite or NaN
+// there). Traffic: reads x once.
 template <InputType T = const float>
 [[nodiscard]] Status batch_norm_sums(VectorView<double> sums, MatrixView<T> x, Workspace workspace,
                                      cudaStream_t stream);

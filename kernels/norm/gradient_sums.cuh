@@ -1,4 +1,4 @@
-// The sums that the gradients of gamma and beta are: of g, and of g * xhat, over the rows of a matrix.
+// The gradients of beta and gamma: the sums of g and of g * xhat over the rows of a matrix.
 #pragma once
 
 #include <rondo/kernels/core/status.h>
@@ -16,8 +16,8 @@ struct Recovered {
   Values<N> g, xhat;
 };
 
-// The sums over the rows of a thread. Of float also for values of 16 bits: the sums have the bits of those of
-// the same floats.
+// The sums over the rows of a thread. They are compensated as floats for 16-bit values too, so that they have
+// the bits of the sums of the same floats.
 template <int N>
 struct GradientSums {
   float g[N] = {}, g_rest[N] = {}, product[N] = {}, product_rest[N] = {};

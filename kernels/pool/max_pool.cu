@@ -16,8 +16,8 @@ namespace {
 using namespace pool;
 
 // Returns whether `candidate` replaces `best`. A NaN beats every number, nothing beats a NaN, and of equal
-// values the earlier one stays. Comparisons are joined without branches: a value that branches choose would
-// be stored as single elements.
+// values the earlier one stays. The comparisons are joined without branches: with branches the compiler would
+// store the results as single elements.
 __device__ __forceinline__ bool beats(float candidate, float best) {
   return !(candidate <= best) & !isnan(best);
 }
@@ -162,7 +162,7 @@ Status max_pool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy, Non
   return with_pack_width<T>(pool_width(dx.channels, dx.data, dy.data, y.data, x.data), [&](auto n) {
     return with_geometry(any, [&](auto geometry) {
       if constexpr (std::is_same_v<decltype(geometry), Geometry<TwoByTwo>>) {
-        ImageView<T> windows = dx;  // and what is left of them at odd sides
+        ImageView<T> windows = dx;  // one thread per window, the incomplete ones at odd sides included
         windows.height = ceil_div<int64_t>(dx.height, 2);
         windows.width = ceil_div<int64_t>(dx.width, 2);
         return launch("max_pool_backward", shape_over(windows, n), stream, max_pool_backward_kernel<T, n>,

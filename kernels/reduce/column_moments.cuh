@@ -16,14 +16,14 @@
 
 namespace rondo {
 
-// Those of one column of a part. The mean is mean + mean_rest: a float alone has too few bits where the mean
+// The moments of one column of a part. The mean is mean + mean_rest: one float has too few bits if the mean
 // is a large multiple of the deviation.
 struct PartMoments {
   float mean = 0, mean_rest = 0, squared_deviations = 0;
 };
 
-// Those of N columns, in one thread. T: float, or the type of 16 bits of the values, for fewer instructions
-// and a few bits less (compensated_sum.cuh).
+// The moments of N columns, in one thread. T: float, or the 16-bit type of the values, which needs fewer
+// instructions and has a few bits less (compensated_sum.cuh).
 template <class T, int N>
 struct ColumnMoments {
   float first[N] = {}, sum[N] = {}, sum_rest[N] = {}, squares[N] = {}, squares_rest[N] = {};
@@ -76,10 +76,10 @@ struct ColumnMoments {
   __device__ __forceinline__ PartMoments part(int k) const;
 };
 
-// By Steiner's theorem, in pairs of floats: their differences would lose bits.
+// By Steiner's theorem. It subtracts large numbers, so all of them are pairs of floats.
 template <class T, int N>
 __device__ __forceinline__ PartMoments ColumnMoments<T, N>::part(int k) const {
-  // No compiler contracts this product and a sum, whose rounding would be another one.
+  // Written as fmaf, so that no compiler fuses the product with a sum, which would round differently.
   const auto product_of = [](float a, float b) { return fmaf(a, b, 0.0f); };
   if (rows == 0) return {};
   const float count = static_cast<float>(rows), inverse = 1 / count;

@@ -63,17 +63,17 @@ struct Replace {
 template <class Summand, int N>
 inline constexpr int kThreads = kColsPerBlock / N* Summand::kRowThreads;  // of a block
 
-// The fewest blocks of a multiprocessor, for ptxas. Without a number it assumes more threads than have
-// registers for 8 columns, and spills (7.5, 8.0). 768 threads leave 85 registers to each. 0: no number.
+// The minimum of resident blocks in the launch bounds; 0: none. Without one, ptxas limits a thread to too few
+// registers for 8 columns, and spills (7.5, 8.0). With 768 threads each can have 85 registers.
 template <class Summand, int N>
 inline constexpr int kLeastBlocks = N > 4 ? 768 / kThreads<Summand, N> : 0;
 
-// `summand` is a functor with the type Value, the numbers kSums, kRowThreads and kWidest (columns at once at
-// most), and channel<N>(col), which returns a `channel` for the N columns from `col` on. channel.add(sums,
-// row) adds the values of a row to sums, a Partial<N>: Sums<Value, kSums, N>, or a type with value(s, k) that
-// is faster than additions of Value. Such a type has out_of_range(), a bit for each column whose rows
-// channel<1>.add() then adds to Sums<Value, kSums, 1>. With channel.begin(sums, row), this adds the first
-// row. With sums.rows, this receives the number of rows.
+// `summand` is a functor with the type Value, the numbers kSums, kRowThreads and kWidest (the most columns at
+// once), and channel<N>(col), which returns a `channel` for the N columns from `col` on. channel.add(sums,
+// row) adds a row to sums, a Partial<N>: Sums<Value, kSums, N>, or a faster type, which needs value(s, k) and
+// out_of_range(). The latter returns a bit for each column whose sums are invalid; the rows of such a column
+// are added again, by channel<1>.add() to Sums<Value, kSums, 1>. Optional: channel.begin(sums, row) adds the
+// first row, and sums.rows receives the number of rows.
 //
 // `result` receives, for each block of rows, `cols` values of the first sum, then `cols` of the second, and
 // so on.

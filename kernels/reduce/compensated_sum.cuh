@@ -1,4 +1,4 @@
-// Compensated sums of floats: `rest` is the sum of what the roundings of `sum` have lost. So sum + rest has
+// Compensated sums of floats: `rest` is the sum of the rounding errors of `sum`, so that sum + rest has
 // nearly twice the bits of a float.
 //
 // For sums that need more than a float, but few terms at a time: many GPUs have one unit for doubles beside
@@ -11,15 +11,15 @@
 
 namespace rondo {
 
-// What the rounding of `sum` = a + b has lost (Knuth, The Art of Computer Programming, section 4.2.2).
+// The rounding error of `sum` = a + b (Knuth, The Art of Computer Programming, section 4.2.2).
 __device__ __forceinline__ float rounding_of(float sum, float a, float b) {
   const float of_b = sum - a;
   return (a - (sum - of_b)) + (b - of_b);
 }
 
-// T: float, or the type of 16 bits that `value` was. For 16 bits half of the additions do (Kahan, 1965): what
-// is lost is then wrong by a rounding of the value if the value is larger than the sum, and has bits that
-// the sum has not: unless the values of a sum differ by 2^8 and more, a float has room for all of them.
+// T: float, or the 16-bit type of the value in memory. For 16 bits Kahan's form (1965) is enough, with half
+// of the additions. Its error term is inexact only if the value is larger than the sum and has bits that the
+// sum lacks. That needs values that differ by 2^8 or more: else a float has room for the bits of both.
 template <class T>
 __device__ __forceinline__ void add_compensated(float& sum, float& rest, float value) {
   const float next = sum + value;
@@ -27,8 +27,8 @@ __device__ __forceinline__ void add_compensated(float& sum, float& rest, float v
   sum = next;
 }
 
-// Adds a * b. T as above. For 16 bits the product is not rounded, and what is lost has that error of Kahan's
-// sum: a rounding of each term that is larger than the sum of those before it. Among squares these are few.
+// Adds a * b. T as above. For 16 bits the product is not rounded. The error term is inexact for each product
+// that is larger than the sum before it, as in Kahan's sum. In a sum of squares these are few.
 template <class T>
 __device__ __forceinline__ void add_compensated_product(float& sum, float& rest, float a, float b) {
   if constexpr (sizeof(T) == sizeof(float)) {

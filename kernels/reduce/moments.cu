@@ -14,8 +14,8 @@ struct SumsAndSquares {
   const T* x;
   int cols;
 
-  // float: the sums of values of 16 bits have the bits of those of the same floats. The bits beyond those of
-  // a float keep mean and variance nearly always the same, wherever the rows are divided among devices.
+  // float for 16-bit values too, so that their sums have the bits of the sums of the same floats. Because the
+  // sums have more bits than a float, mean and variance rarely depend on how rows are divided among devices.
   template <int N>
   using Partial = ColumnMoments<float, N>;
   template <int N>
@@ -41,7 +41,7 @@ struct SumsAndSquares {
   }
 };
 
-// The same of the parts' rows, in double: mean * rows, and squared deviations + mean^2 * rows.
+// The same sums from the moments of parts, in double: mean * rows, and squared deviations + mean^2 * rows.
 struct SumsOfParts {
   using Value = double;
   static constexpr int kSums = 2, kRowThreads = 16, kWidest = 1;

@@ -15,15 +15,15 @@ namespace rondo {
 
 // sums[c] = sum over i of x[i, c];   sums[columns + c] = sum over i of x[i, c]^2
 //
-// In an order that depends only on the number of rows: up to 32 rows in compensated floats
-// (column_moments.cuh), those of the threads and blocks in double. Where the squares of differences leave the
-// range of floats, all in double. x: [rows, columns], row-major and packed, T: float, __nv_bfloat16 or
-// __half. `name`: of the operation that calls it, and of the launches. The caller
-// checks the arguments; there may be kMostMomentColumns columns.
+// The order of the additions depends only on the number of rows. A thread adds up to 32 rows in compensated
+// floats (column_moments.cuh); the sums of threads and blocks are added in double. A column whose squared
+// differences leave the range of floats is added in double throughout. x: [rows, columns], row-major and
+// packed, at most kMostMomentColumns columns. T: float, __nv_bfloat16 or __half. `name` is the name of the
+// calling operation and of the launches. The caller checks the arguments.
 template <class T>
 Status add_moments(const char* name, double* sums, const T* x, int64_t rows, int64_t columns,
                    Workspace workspace, cudaStream_t stream);
-// The same of each block of `rows_per_block` rows: [blocks, 2, columns].
+// The same sums for each block of `rows_per_block` rows. sums: [blocks, 2, columns].
 template <class T>
 Status add_moments_of_blocks(const char* name, double* sums, const T* x, int64_t rows, int64_t columns,
                              int64_t rows_per_block, cudaStream_t stream);

@@ -65,7 +65,7 @@ __device__ __forceinline__ void for_each_access(int count, Visit visit) {
   }
 }
 
-// What a team keeps in shared memory. GPU: what the warps exchange, in turns. Vectors: the values.
+// The shared memory of a team: on a GPU two buffers for exchanges of the warps, with vectors all values.
 struct Exchange {
   static constexpr int kMostSums = 3;
   float values[2][kMostSums][8 * kPlacesPerLane];

@@ -1,8 +1,8 @@
 // The sum of a filter gradient by multiply-adds, for kernels of few channels and of groups.
 //
-// Each thread accumulates 9 taps x 8 out channels in registers and iterates over rows of dy: for each pixel
-// it reads 8 values of dy, and 9 of x or, where each out channel has its own input channel, 72. (Of floats
-// then 4 and 36.) The threads of a block that share results (its *row threads*) process different rows, and
+// Each thread accumulates 9 taps x 8 out channels in registers and iterates over rows of dy. For each pixel
+// it reads 8 values of dy and 9 of x, or 72 of x if each out channel has its own input channel (floats: 4 and
+// 36). The threads of a block that share results (its *row threads*) process different rows, and their sums
 // are added in shared memory in a fixed order. sum_partials() then adds the blocks.
 #pragma once
 
@@ -75,9 +75,9 @@ __device__ __forceinline__ void add_products(Vec<N>& sum, const Vec<N>& a, const
 #endif
 }
 
-// The values of the input channels that belong to N adjacent out channels, the first of them `channel`, at
-// `from`, the element of a pixel that out channels of the first group read. `in_group` out channels share a
-// group, which has `sources` input channels.
+// For each of N adjacent out channels, from `channel` on, the value of its input channel at one pixel. `from`
+// is the element that the out channels of the first group read. A group has `in_group` out channels and
+// `sources` input channels.
 template <InChannels kIn, int N, class T>
 __device__ __forceinline__ Vec<N> source_values(const T* from, int channel, int channels, int in_group,
                                                 int sources, bool aligned) {
@@ -93,8 +93,8 @@ __device__ __forceinline__ Vec<N> source_values(const T* from, int channel, int 
   }
 }
 
-// The out channels of a thread. With an input channel for each, 8 floats would take more registers than a
-// thread has.
+// The out channels of a thread. If each has its own input channel, 8 of float would need more registers than
+// a thread can have.
 template <InChannels kIn, class T>
 inline constexpr int kChannelsOfThread = kIn == InChannels::same || sizeof(T) == 2 ? kOutChannels : 4;
 

@@ -10,7 +10,7 @@
 namespace rondo {
 namespace {
 
-// All parts but the last one have as many pixels, a multiple of 64, as split_k() divides them.
+// The pixels of each part but the last: a multiple of 64, as in split_k().
 int64_t pixels_of_part(int64_t pixels, int64_t parts) {
   return std::max<int64_t>(1, parts > 1 ? ceil_div<int64_t>(ceil_div(pixels, parts), 64) * 64 : pixels);
 }

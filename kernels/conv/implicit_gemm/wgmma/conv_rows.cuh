@@ -1,5 +1,5 @@
-// Which pixels the rows of a tile of conv2d_wgmma.cuh are, and the copy of them for a tap: a policy of the
-// kernel. Each has
+// Policies of the kernel of conv2d_wgmma.cuh. A policy defines the pixels that are the rows of a tile, and
+// copies them for a tap. Each has
 //
 //   make_map(map, data, axes, images, channels, round_to_tf32)
 //                                       the tensor map of the source; axes: of the first phase (taps.cuh)

@@ -1,5 +1,5 @@
-// Which pixels of y a step of k of the filter gradient sums over (filter_gradient_wgmma.cuh), and the copies
-// of x and dy: a policy of the kernel. Each has
+// Policies of the filter gradient's kernel (filter_gradient_wgmma.cuh). A policy defines the pixels of y that
+// a step of k sums over, and copies x and dy. Each has
 //
 //   make_maps(x_map, dy_map, x, dy, g)
 //   steps()                             the number of steps; after make_maps()

@@ -51,9 +51,9 @@ int64_t gradient_steps(const ConvGeometry& g, WgmmaConvPixels pixels) {
   return BoxGrid(box, g.q, g.p, g.images).size();
 }
 
-// The steps of k that a block computes of a part, with k-tiles of `line` values: wgmma's k-tiles are of one
-// tap, or of 64 pixels; mma.sync's are dense. A mean over the phases of a strided data gradient. The taps
-// that both leave out at the borders of images count.
+// The number of k-tiles of `line` values that a block processes for one part. A k-tile of wgmma belongs to
+// one tap, or has 64 pixels; those of mma.sync are dense. For a strided data gradient it is the mean over the
+// phases. Taps that both kernels skip at the borders of images are counted.
 struct Steps {
   double wgmma, mma;
 };
@@ -92,7 +92,7 @@ bool wgmma_conv_fits(ConvOperation operation, Arithmetic arithmetic, const ConvG
   if (type == DType::float32 && operation == ConvOperation::filter_gradient) return false;
   const bool copied = type == DType::float32 && operation == ConvOperation::data_gradient;
   const auto aligned = [](const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; };
-  // Channels of x and of the filter, and of dy: those of y do not matter, which is no operand.
+  // The channels of the operands: x, the filter and dy. y is no operand, so its channels do not matter.
   const int aligned_channels = 16 / static_cast<int>(size_of(type));
   const bool channels = (copied || g.c % aligned_channels == 0) &&
                         (operation == ConvOperation::forward || g.k % aligned_channels == 0);

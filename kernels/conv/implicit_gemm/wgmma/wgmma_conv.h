@@ -66,11 +66,11 @@ struct WgmmaConvTile {
 // The largest first. None in fp32.
 std::span<const WgmmaConvTile> wgmma_conv_tiles(Arithmetic arithmetic);
 
-// The tile with the shortest estimated time, as choose_gemm_plan() estimates it, times the steps of k: a
-// k-tile of wgmma has the channels of one tap, up to the next multiple of 64 (floats: 32), one of mma.sync is
-// dense. It counts the pixels that choose_wgmma_conv_pixels() takes. Returns nullopt if the mma.sync tile
-// `other` is estimated faster, or the device has no wgmma. `other` also tells the arithmetic. `splits`: the
-// parts of k.
+// The tile with the shortest estimated time: the estimate of choose_gemm_plan(), multiplied by the number of
+// k-tiles. A k-tile of wgmma has the channels of one tap, rounded up to a multiple of 64 (floats: 32); one of
+// mma.sync is dense. The pixels are those of choose_wgmma_conv_pixels(). Returns nullopt if the estimate for
+// the mma.sync tile `other` is shorter, or the device has no wgmma. The arithmetic is that of `other`.
+// `splits`: the number of parts of k.
 std::optional<TileId> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& geometry,
                                              int64_t splits, const TileId& other,
                                              const DeviceProperties& device);
