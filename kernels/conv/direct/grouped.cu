@@ -120,7 +120,7 @@ __global__ __launch_bounds__(kThreads) void grouped_kernel(const Parameters<T> p
   for (int i = 0; i < kPixels; ++i) sums[i] = Vec<kVecSize>::zero();
 
   const int length = g.r * g.s * channels.sources;
-  const T* from[kPixels];  // what the tap reads; null: outside of the image
+  const T* from[kPixels] = {};  // what the tap reads; null: outside of the image
   for (int begin = 0; begin < length; begin += kPiece) {
     const int end = min(begin + kPiece, length);
     if (begin > 0) __syncthreads();
