@@ -69,8 +69,26 @@ struct Entropy {
     return divisor ? scale / static_cast<float>(*divisor) : scale;
   }
   __device__ __forceinline__ void save(const Row& of_row, int64_t row) const { losses[row] = of_row.loss; }
-  static __device__ __forceinline__ float probability(float value, const Row& of_row, bool reduced) {
-    return (reduced ? value : exp_of_negative(value - of_row.largest)) * of_row.inverse;
+  // The weights of the columns of an access.
+  template <class Access>
+  __device__ __forceinline__ typename Access::Pack weights_of(int col) const {
+    if (weights) return Access::load(weights + col);
+    typename Access::Pack ones;
+    RONDO_SIMD
+    for (int k = 0; k < Access::kSize; ++k) ones.v[k] = 1;
+    return ones;
+  }
+  // total * p of the logits, or of their exponentials.
+  template <class Access>
+  static __device__ __forceinline__ void to_probabilities(typename Access::Pack& values, const Row& of_row,
+                                                          bool reduced) {
+    if (!reduced) {
+      RONDO_SIMD
+      for (int k = 0; k < Access::kSize; ++k) values.v[k] = exp_of_negative(values.v[k] - of_row.largest);
+    }
+    RONDO_SIMD
+    for (int k = 0; k < Access::kSize; ++k)
+      values.v[k] = fmaf(values.v[k] * of_row.inverse, of_row.total, 0.0f);
   }
 };
 
@@ -152,12 +170,16 @@ struct OfLabels : Entropy<T> {
   template <class Access>
   __device__ __forceinline__ void apply(typename Access::Pack (&in)[1], const Row& of_row, int col,
                                         bool reduced) const {
+    this->template to_probabilities<Access>(in[0], of_row, reduced);
+    if (of_row.spread != 0) {
+      const auto weights = this->template weights_of<Access>(col);
+      RONDO_SIMD
+      for (int k = 0; k < Access::kSize; ++k) in[0].v[k] = fmaf(-of_row.spread, weights.v[k], in[0].v[k]);
+    }
     RONDO_SIMD
     for (int k = 0; k < Access::kSize; ++k) {
-      float value = fmaf(this->probability(in[0].v[k], of_row, reduced), of_row.total, 0.0f);
-      if (of_row.spread != 0) value = fmaf(-of_row.spread, this->weight(col + k), value);
-      if (col + k == of_row.label) value -= of_row.on_label;
-      in[0].v[k] = of_row.counts ? value : 0.0f;
+      const float value = in[0].v[k], at_label = value - of_row.on_label;
+      in[0].v[k] = !of_row.counts ? 0.0f : col + k == of_row.label ? at_label : value;
     }
   }
 };
@@ -176,9 +198,10 @@ struct OfProbabilities : Entropy<T> {
   template <class Access, class Packs>
   __device__ __forceinline__ void prepare(Packs& in, int64_t, int col) const {
     const float keep = 1 - this->smoothing, spread = this->spread();
+    const auto weights = this->template weights_of<Access>(col);
     RONDO_SIMD
     for (int k = 0; k < Access::kSize; ++k)
-      in[1].v[k] = fmaf(fmaf(keep, in[1].v[k], spread), this->weight(col + k), 0.0f);
+      in[1].v[k] = fmaf(fmaf(keep, in[1].v[k], spread), weights.v[k], 0.0f);
   }
   template <class Team>
   __device__ __forceinline__ Part part(Team& team) const {
@@ -209,11 +232,9 @@ struct OfProbabilities : Entropy<T> {
   template <class Access>
   __device__ __forceinline__ void apply(typename Access::Pack (&in)[2], const Row& of_row, int,
                                         bool reduced) const {
+    this->template to_probabilities<Access>(in[0], of_row, reduced);
     RONDO_SIMD
-    for (int k = 0; k < Access::kSize; ++k) {
-      const float value = fmaf(this->probability(in[0].v[k], of_row, reduced), of_row.total, 0.0f);
-      in[0].v[k] = fmaf(-of_row.spread, in[1].v[k], value);
-    }
+    for (int k = 0; k < Access::kSize; ++k) in[0].v[k] = fmaf(-of_row.spread, in[1].v[k], in[0].v[k]);
   }
 };
 
@@ -273,8 +294,9 @@ Status launch_of_labels(MatrixView<T> gradient, float* loss, VectorView<float> l
   OfLabels<T> operation = {};
   operation.gradient = gradient, operation.logits = logits;
   operation.labels = labels.data, operation.ignored = options.ignore_index;
-  return launch_entropy(kName, operation, loss, losses, options, rows::rows_are_wide<T>({gradient, logits}),
-                        workspace, stream, logits, [&](double* divisor) {
+  return launch_entropy(kName, operation, loss, losses, options,
+                        rows::rows_are_wide<T>({gradient, logits}, options.class_weights.data), workspace,
+                        stream, logits, [&](double* divisor) {
                           return losses::add_weights(kName, divisor, labels, options.class_weights.data,
                                                      logits.cols, options.ignore_index, stream);
                         });
@@ -292,11 +314,12 @@ Status launch_of_probabilities(MatrixView<T> gradient, float* loss, VectorView<f
   RONDO_RETURN_IF_ERROR(check.status());
   OfProbabilities<T> operation = {};
   operation.gradient = gradient, operation.logits = logits, operation.targets = targets;
-  return launch_entropy(
-      kName, operation, loss, losses, options, rows::rows_are_wide<T>({gradient, logits, targets}), workspace,
-      stream, logits, [&](double* divisor) {
-        return losses::store_divisor(kName, divisor, static_cast<double>(logits.rows), stream);
-      });
+  return launch_entropy(kName, operation, loss, losses, options,
+                        rows::rows_are_wide<T>({gradient, logits, targets}, options.class_weights.data),
+                        workspace, stream, logits, [&](double* divisor) {
+                          return losses::store_divisor(kName, divisor, static_cast<double>(logits.rows),
+                                                       stream);
+                        });
 }
 
 }  // namespace

@@ -38,12 +38,14 @@ struct Softmax {
     const float largest = team.max();
     // The exponentials of a part of -infinity are 0, not NaN: other parts may have values.
     const float pivot = largest == -INFINITY ? 0.0f : largest;
-    const bool keeps_values = log;
+    // Chosen by bits, so that the store is unconditional: g++ makes vectors of it.
+    const int32_t keep = log ? -1 : 0;
     float sum[1];
     team.sums(sum, [=](float(&values)[1], float(&sums)[1], int) {
       const float e = exp_of_negative(values[0] - pivot);
       sums[0] += e;
-      values[0] = keeps_values ? values[0] : e;
+      values[0] = __builtin_bit_cast(
+          float, (__builtin_bit_cast(int32_t, values[0]) & keep) | (__builtin_bit_cast(int32_t, e) & ~keep));
     });
     return {largest, sum[0]};
   }
@@ -60,14 +62,17 @@ struct Softmax {
   template <class Access>
   __device__ __forceinline__ void apply(typename Access::Pack (&in)[1], const Row& of_row, int,
                                         bool reduced) const {
-    RONDO_SIMD
-    for (int k = 0; k < Access::kSize; ++k) {
-      float& value = in[0].v[k];
-      if (log)
-        value = (value - of_row.largest) - of_row.log_of_sum;
-      else
-        value = (reduced ? value : exp_of_negative(value - of_row.largest)) * of_row.inverse;
+    if (log) {
+      RONDO_SIMD
+      for (int k = 0; k < Access::kSize; ++k) in[0].v[k] = (in[0].v[k] - of_row.largest) - of_row.log_of_sum;
+      return;
     }
+    if (!reduced) {
+      RONDO_SIMD
+      for (int k = 0; k < Access::kSize; ++k) in[0].v[k] = exp_of_negative(in[0].v[k] - of_row.largest);
+    }
+    RONDO_SIMD
+    for (int k = 0; k < Access::kSize; ++k) in[0].v[k] *= of_row.inverse;
   }
 };
 
@@ -110,10 +115,13 @@ struct SoftmaxBackward {
 
   template <class Access>
   __device__ __forceinline__ void apply(typename Access::Pack (&in)[2], const Row& of_row, int, bool) const {
-    RONDO_SIMD
-    for (int k = 0; k < Access::kSize; ++k) {
-      const float dy = in[0].v[k], y = in[1].v[k];
-      in[0].v[k] = log ? fmaf(-exp_of_negative(y), of_row.sum, dy) : y * (dy - of_row.sum);
+    if (log) {
+      RONDO_SIMD
+      for (int k = 0; k < Access::kSize; ++k)
+        in[0].v[k] = fmaf(-exp_of_negative(in[1].v[k]), of_row.sum, in[0].v[k]);
+    } else {
+      RONDO_SIMD
+      for (int k = 0; k < Access::kSize; ++k) in[0].v[k] = in[1].v[k] * (in[0].v[k] - of_row.sum);
     }
   }
 };
