@@ -111,7 +111,7 @@ uint32_t float_bits(const StoredTensor& tensor, size_t i) {
   std::memcpy(&half, &tensor.bytes[2 * i], 2);
   if (tensor.type == StoredType::bf16) return uint32_t{half} << 16;
   __half value;
-  std::memcpy(&value, &half, 2);
+  std::memcpy(static_cast<void*>(&value), &half, 2);  // CUDA's type hides its bits
   const float exact = static_cast<float>(value);
   std::memcpy(&bits, &exact, 4);
   return bits;
