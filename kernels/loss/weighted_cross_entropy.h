@@ -1,24 +1,25 @@
 // Cross-entropy with the options of PyTorch's cross_entropy(): classes with weights, labels that are ignored,
-// smoothed labels, and probabilities as targets. softmax_cross_entropy() (cross_entropy.h) is the loss without
-// them, with the statistics of a training.
+// smoothed labels, and probabilities as targets. softmax_cross_entropy() (cross_entropy.h) is the loss
+// without them, with the statistics of a training.
 //
-// logits: [rows, classes] row-major, any stride >= classes. gradient: the same shape with its own stride; it may
-// be the logits (same pointer and stride), and may be omitted (an empty view). Both float32, bfloat16 or float16,
-// of one type. loss: one float32 in device memory. losses: [rows], float32; may be omitted. Aligned to the
-// elements; accesses of 16 bytes where all rows begin at multiples of 16 bytes and classes fill whole accesses.
+// logits: [rows, classes] row-major, any stride >= classes. gradient: the same shape with its own stride; it
+// may be the logits (same pointer and stride), and may be omitted (an empty view). Both float32, bfloat16 or
+// float16, of one type. loss: one float32 in device memory. losses: [rows], float32; may be omitted. Aligned
+// to the elements; accesses of 16 bytes where all rows begin at multiples of 16 bytes and classes fill whole
+// accesses.
 //
-// Numerics: float32 with the row's largest logit subtracted; a 16-bit gradient is rounded once, to nearest even.
-// The losses of the rows are floats and are added in double. With p = softmax(logits[i]), p[j] has a relative
-// error below 2^-21. Where the loss of a row is near 0 its error is absolute, below 2^-21 of its weights; that
-// of softmax_cross_entropy() is relative.
-// -infinity is a class of probability 0. If the label has it, the row's loss is +infinity. If all classes of a
-// row have it, or a logit is +infinity or NaN, loss and gradient of the row are NaN. A weight or a probability
-// of 0 times an infinite logarithm is NaN, as in PyTorch.
-// Determinism: the order of the additions depends only on rows and classes, not on the alignment or the device
-// (reduce/rows.cuh).
-// Errors: bad_argument for negative sizes, no classes with rows, 2^30 classes or more, a stride below classes,
-// sizes that do not match, label_smoothing not in [0, 1], null or misaligned pointers, an overlap, a workspace
-// that is too small.
+// Numerics: float32 with the row's largest logit subtracted; a 16-bit gradient is rounded once, to nearest
+// even. The losses of the rows are floats and are added in double. With p = softmax(logits[i]), p[j] has a
+// relative error below 2^-21. Where the loss of a row is near 0 its error is absolute, below 2^-21 of its
+// weights; that of softmax_cross_entropy() is relative.
+// -infinity is a class of probability 0. If the label has it, the row's loss is +infinity. If all classes of
+// a row have it, or a logit is +infinity or NaN, loss and gradient of the row are NaN. A weight or a
+// probability of 0 times an infinite logarithm is NaN, as in PyTorch.
+// Determinism: the order of the additions depends only on rows and classes, not on the alignment or the
+// device (reduce/rows.cuh).
+// Errors: bad_argument for negative sizes, no classes with rows, 2^30 classes or more, a stride below
+// classes, sizes that do not match, label_smoothing not in [0, 1], null or misaligned pointers, an overlap, a
+// workspace that is too small.
 // Traffic: up to 8192 classes the inputs are read once and the gradient is written once. Longer rows are read
 // twice.
 #pragma once

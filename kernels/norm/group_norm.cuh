@@ -59,8 +59,8 @@ struct GroupSums {
   double of[2];
 };
 
-// The sums of a group from those of its channels, each times its weight(c), in thread 0. sums: [images, blocks,
-// 2, channels]. One block of threads calls it for each group of each image, blockIdx.x.
+// The sums of a group from those of its channels, each times its weight(c), in thread 0. sums: [images,
+// blocks, 2, channels]. One block of threads calls it for each group of each image, blockIdx.x.
 template <class Weight>
 __device__ __forceinline__ GroupSums add_channels(const GroupShape& shape, const double* sums,
                                                   Weight weight) {

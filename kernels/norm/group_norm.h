@@ -1,23 +1,23 @@
-// Group normalisation (Wu and He, 2018) of images, forward and backward. As PyTorch's group_norm(), but of NHWC
-// images.
+// Group normalisation (Wu and He, 2018) of images, forward and backward. As PyTorch's group_norm(), but of
+// NHWC images.
 //
-// x, y and their gradients: [images, height, width, channels], packed; float32, bfloat16 or float16, all of one
-// type. The channels are divided into `groups` of channels / groups neighbours. With one group it normalises
-// whole images, with a group for each channel it is instance normalisation. mean, inv_std: [images, groups],
-// gamma, beta and their gradients: [channels], float32. Aligned to the elements; accesses of 16 bytes if the
-// alignment and the channels allow it. No units. An optional operand is omitted by passing an empty view: gamma
-// is 1 then, beta 0.
+// x, y and their gradients: [images, height, width, channels], packed; float32, bfloat16 or float16, all of
+// one type. The channels are divided into `groups` of channels / groups neighbours. With one group it
+// normalises whole images, with a group for each channel it is instance normalisation. mean, inv_std:
+// [images, groups], gamma, beta and their gradients: [channels], float32. Aligned to the elements; accesses
+// of 16 bytes if the alignment and the channels allow it. No units. An optional operand is omitted by passing
+// an empty view: gamma is 1 then, beta 0.
 //
 // Numerics: float32; a 16-bit result is rounded once, to nearest even. The statistics are those of
 // batch_norm_sums() (values in pairs of floats, the rest in double): the variance keeps the bits of a float
-// while |mean| is below 10^4 standard deviations. NaN or an infinity makes its group NaN, and the gradients of
-// gamma and beta.
+// while |mean| is below 10^4 standard deviations. NaN or an infinity makes its group NaN, and the gradients
+// of gamma and beta.
 // Determinism: the order of the additions depends only on the shape, not on the alignment or the device.
 // y, dx and the statistics of an image do not depend on the other images.
 // Errors: bad_argument for negative sizes, images without elements, channels that groups do not divide, more
-// than 2^20 channels, 2^31 pixels of all images or elements of an image or more, sizes that do not match, null
-// or misaligned pointers, an overlap, a workspace that is too small, eps not in [0, 1). Without images the
-// gradients of gamma and beta are 0. An output must not overlap any other operand unless its function
+// than 2^20 channels, 2^31 pixels of all images or elements of an image or more, sizes that do not match,
+// null or misaligned pointers, an overlap, a workspace that is too small, eps not in [0, 1). Without images
+// the gradients of gamma and beta are 0. An output must not overlap any other operand unless its function
 // documents otherwise.
 // Traffic: forward reads x twice and writes y once. Backward reads dy and x twice and writes dx once.
 #pragma once

@@ -1,6 +1,6 @@
 // The moments of a row: first its mean, then the sums of the deviations d from it and of d^2. The former
-// corrects the rounding of the mean. The moments of the parts of a long row are combined in order (Chan, Golub
-// and LeVeque, 1983).
+// corrects the rounding of the mean. The moments of the parts of a long row are combined in order (Chan,
+// Golub and LeVeque, 1983).
 
 #include <rondo/kernels/norm/layer_norm.h>
 #include <rondo/kernels/norm/layer_norm_checks.h>

@@ -1,6 +1,6 @@
-// Layer normalisation (Ba, Kiros and Hinton, 2016) and RMS normalisation (Zhang and Sennrich, 2019) of the rows
-// of a matrix, forward and backward. They are those of PyTorch's layer_norm() and rms_norm() over the last
-// side.
+// Layer normalisation (Ba, Kiros and Hinton, 2016) and RMS normalisation (Zhang and Sennrich, 2019) of the
+// rows of a matrix, forward and backward. They are those of PyTorch's layer_norm() and rms_norm() over the
+// last side.
 //
 // x, y and their gradients: [rows, cols] row-major, each with any stride >= cols; float32, bfloat16 or
 // float16, all of one type. mean, inv_std, inv_rms: [rows], gamma, beta and their gradients: [cols], float32.
@@ -8,9 +8,10 @@
 // whole accesses. No units. An optional operand is omitted by passing an empty view: gamma is 1 then, beta 0.
 //
 // Numerics: float32; a 16-bit result is rounded once, to nearest even. Deviations are from a mean of the same
-// row, and not differences of large sums: the variance keeps its bits while |mean| is below 1000 standard
-// deviations (its relative error is below 2^-17 then, and 2^-20 with a mean of 0). The squares of deviations
-// must be in the range of floats. NaN or an infinity in a row makes it NaN, and the gradients of gamma and beta.
+// row, and not differences of large sums: the relative error of inv_std is below 2^-19 where |mean| is below
+// one standard deviation, and below 2^-18 up to 1000. The rounding of the mean itself, 2^-24 |mean|, counts
+// in standard deviations. The squares of deviations must be in the range of floats. NaN or an infinity in a
+// row makes it NaN, and the gradients of gamma and beta.
 // The sums of the gradients of gamma and beta are those of batch_norm_backward_sums(): up to 32 rows in pairs
 // of floats, the rest in double.
 // Determinism: the order of the additions depends only on rows and cols, not on the alignment or the device
@@ -19,8 +20,8 @@
 // sizes that do not match, null or misaligned pointers, an overlap, a workspace that is too small, eps not in
 // [0, 1). Without rows the gradients of gamma and beta are 0. An output must not overlap any other operand
 // unless its function documents otherwise.
-// Traffic: up to 8192 columns forward reads x once and writes y once. Backward reads dy and x once for dx, and
-// once more if a gradient of gamma or beta is wanted. Longer rows are read once more.
+// Traffic: up to 8192 columns forward reads x once and writes y once. Backward reads dy and x once for dx,
+// and once more if a gradient of gamma or beta is wanted. Longer rows are read once more.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -54,7 +55,8 @@ struct LayerNormSavedOf {
 using LayerNormSaved = LayerNormSavedOf<float>;
 
 // With xhat = (x - mean) * inv_std and g[i, j] = gamma[j] * dy[i, j]:
-//   dx[i, j] = inv_std[i] * (g[i, j] - mean over k of g[i, k] - xhat[i, j] * mean over k of g[i, k] * xhat[i, k])
+//   dx[i, j] = inv_std[i] * (g[i, j] - mean over k of g[i, k]
+//                            - xhat[i, j] * mean over k of g[i, k] * xhat[i, k])
 //   gamma_gradient[j] = sum over i of dy[i, j] * xhat[i, j];   beta_gradient[j] = sum over i of dy[i, j]
 //
 // gamma_gradient, beta_gradient and gamma may be omitted. dx may be dy.

@@ -1,5 +1,5 @@
-// The gradients of gamma and beta are sums over rows, the two sums that dx needs are over columns. So dy and x
-// are read by two kernels.
+// The gradients of gamma and beta are sums over rows, the two sums that dx needs are over columns. So dy and
+// x are read by two kernels.
 
 #include <rondo/kernels/norm/layer_norm.h>
 #include <rondo/kernels/norm/layer_norm_checks.h>

@@ -136,8 +136,8 @@ class RowTeam {
     return most;
   }
 
-  // Sums over the part. add(values, sums, j) adds those of the part's column j to the sums, and may change the
-  // values. What the threads of the team have read before is read before any of them goes on.
+  // Sums over the part. add(values, sums, j) adds those of the part's column j to the sums, and may change
+  // the values. What the threads of the team have read before is read before any of them goes on.
   template <int kSums, class Add>
   __device__ __forceinline__ void sums(float (&result)[kSums], Add add) {
     Values<N> of_place[kSums][kPacks] = {};

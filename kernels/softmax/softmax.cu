@@ -1,7 +1,7 @@
-// A row's largest value is subtracted before the exponentials are added. A row that fits into one part has its
-// exponentials in registers then, and multiplies them by the inverse of their sum. A part of a longer row has
-// a largest value of its own, and the row's sum is that of the parts' sums, each times exp(its largest value -
-// that of the row).
+// A row's largest value is subtracted before the exponentials are added. A row that fits into one part has
+// its exponentials in registers then, and multiplies them by the inverse of their sum. A part of a longer row
+// has a largest value of its own, and the row's sum is that of the parts' sums, each times exp(its largest
+// value - that of the row).
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/core/elementary.h>

@@ -1,5 +1,5 @@
-// Cross-entropy with weights, ignored and smoothed labels, and probabilities as targets, against its definition
-// in double precision.
+// Cross-entropy with weights, ignored and smoothed labels, and probabilities as targets, against its
+// definition in double precision.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/loss/cross_entropy.h>
