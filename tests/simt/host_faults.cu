@@ -218,6 +218,21 @@ TEST_F(HostFaults, MemoryThatIsFreedTooEarlyIsAFault) {
   }
 }
 
+// Memory of another size, which mostly begins at the same address.
+TEST_F(HostFaults, OtherMemoryDoesNotReplaceFreedMemory) {
+  simt::set_seed(1);
+  simt::set_free_waits(false);
+  char* const freed = allocate<char>(4000);
+  CUDA_OK(cudaMemsetAsync(freed, 0, 900));
+  CUDA_OK(cudaFree(freed));
+  for (int i = 0; i < 64; ++i)
+    if (allocate<char>(1000) == freed) break;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  simt::set_free_waits(true);
+  simt::set_seed(std::nullopt);
+  reset(0);
+}
+
 TEST_F(HostFaults, FreeNeedNotWait) {
   for (const bool waits : {true, false}) {
     simt::set_seed(1);

@@ -433,6 +433,10 @@ TEST_F(HostOrder, RefusesBadHandlesAndFlags) {
   EXPECT_EQ(flags, unsigned{cudaStreamNonBlocking});
   CUDA_OK(cudaSetDevice(1));
   const cudaStream_t elsewhere = make_stream();
+  CUDA_OK(cudaStreamGetDevice(elsewhere, &device));
+  EXPECT_EQ(device, 1);
+  CUDA_OK(cudaStreamGetDevice(stream, &device));  // not the current one
+  EXPECT_EQ(device, 0);
   CUDA_ERROR(cudaEventRecord(event, elsewhere), cudaErrorInvalidResourceHandle);
   CUDA_OK(cudaEventDestroy(event));
   CUDA_ERROR(cudaEventDestroy(event), cudaErrorInvalidResourceHandle);
