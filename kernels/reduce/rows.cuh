@@ -45,9 +45,14 @@ struct Shared {
   typename TeamMemory<Tile, kInputs>::Type of_row[Tile::kRows];
 };
 
+// The fewest blocks of a multiprocessor, for ptxas: 128 registers a thread for two matrices. Without a number
+// ptxas 13.0 keeps to 96 for 10.0, and may spill two. 0: no number.
+template <class Tile, class Operation>
+inline constexpr int kLeastBlocks = Operation::kInputs > 1 ? 512 / Tile::kBlock : 0;
+
 // N: elements of an access. Row `item / parts`, part `item % parts`.
 template <class Tile, int N, class Operation>
-__global__ void __launch_bounds__(Tile::kBlock)
+__global__ void __launch_bounds__(Tile::kBlock, (kLeastBlocks<Tile, Operation>))
     row_kernel(Operation operation, typename Operation::Part* partial, int64_t rows, int cols, int parts) {
   using Team = RowTeam<Tile, N, Operation>;
   const int in_block = static_cast<int>(threadIdx.x) / Tile::kThreads;
