@@ -4,6 +4,7 @@
 #include <rondo/kernels/data/permutation.h>
 #include <rondo/nn/data/device_images.h>
 #include <rondo/nn/diagnostics/model_checks.h>
+#include <rondo/nn/layers/batch_norm.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
@@ -192,6 +193,31 @@ TEST(TrainingStep, PiecesAddUpToTheBatch) {
       EXPECT_EQ(model.replicas()[0].max_batch(), (shard + pieces - 1) / pieces) << "the memory it takes";
       EXPECT_EQ(model.predict(normal_values(29 * kSmallInput.size(), 3)).size(), 29u * 4);
     }
+}
+
+// Batch norm over the ranks divides the sums of each piece by the samples of that piece. Of 5 samples two
+// ranks have the pieces {0}, {1} and {2}, {3, 4}; one rank has the same {0, 2} and {1, 3, 4}.
+TEST(TrainingStep, NormsCountTheSamplesOfTheirPiece) {
+  const auto size = static_cast<size_t>(kSmallInput.size());
+  const std::vector<float> x = normal_values(5 * kSmallInput.size(), 1);
+  const std::vector<int32_t> labels = some_labels(5, 4);
+  const auto trained = [&](int ranks, const std::vector<size_t>& order) {
+    DataParallelOptions options = small_options(ranks);
+    options.micro_batches = 2;
+    DataParallel model(Sequential{Conv2d(6, 3), BatchNorm2d(), ReLU(), Flatten(), Linear(4)}, kSmallInput,
+                       options);
+    Sgd sgd(model, {.learning_rate = 0.05f});
+    std::vector<float> ordered;
+    std::vector<int32_t> of_ordered;
+    for (const size_t sample : order) {
+      const auto from = x.begin() + static_cast<std::ptrdiff_t>(sample * size);
+      ordered.insert(ordered.end(), from, from + static_cast<std::ptrdiff_t>(size));
+      of_ordered.push_back(labels[sample]);
+    }
+    for (int step = 0; step < 3; ++step) model.train_step(ordered, of_ordered, sgd);
+    return parameters_of(model);
+  };
+  EXPECT_LE(distance(trained(2, {0, 1, 2, 3, 4}), trained(1, {0, 2, 1, 3, 4})), 2e-5);
 }
 
 // Every device computes the whole batch, with the same bits as one device.
