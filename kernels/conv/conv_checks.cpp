@@ -123,6 +123,11 @@ Status check_conv2d_shapes(const ConvNames& names, const ImageView<const float>&
   RONDO_RETURN_IF_ERROR(check_axis(names, rows_in(options), input.height, filter.height, output.height));
   RONDO_RETURN_IF_ERROR(check_axis(names, columns_in(options), input.width, filter.width, output.width));
 
+  // Kernels have the distances of taps in 32 bits. Without padding beyond the image they are within it.
+  if ((options.dilation_h > 1 || options.dilation_w > 1) &&
+      bounded_product({(filter.height - 1) * options.dilation_h + 1, input.width, input.channels}) == kLimit)
+    return bad_argument(op, ": dilation_h is ", options.dilation_h, ", and the taps of ", names.filter,
+                        " are 2^31 values or more apart");
   const auto as_int = [](int64_t value) { return static_cast<int>(value); };
   const auto pads = [](const AxisOptions& o, int64_t size, int64_t taps, int64_t outputs) {
     return o.pad > 0 || (outputs - 1) * o.stride - o.pad + (taps - 1) * o.dilation >= size;

@@ -24,8 +24,8 @@ bool has_results(ConvOperation operation, const ConvGeometry& g) {
 
 ConvMethod choose_conv_method(const ConvProblem& p) {
   const ConvGeometry& g = p.geometry;
-  if (!has_results(p.operation, g)) return ConvMethod::implicit_gemm;
   if (g.groups > 1) return ConvMethod::grouped;
+  if (!has_results(p.operation, g)) return ConvMethod::implicit_gemm;
   if (winograd::wanted(g, p.algorithm, p.arithmetic)) return ConvMethod::winograd;
   if (p.operation != ConvOperation::data_gradient && has_few_channels(g)) return ConvMethod::few_channels;
   return ConvMethod::implicit_gemm;

@@ -130,7 +130,7 @@ std::string torch_name(const std::string& name, const StateDictNames& names) {
   if (!longest) return name;
   std::string rest = name.substr(longest->first.size());
   if (rest.starts_with('.')) rest.erase(0, 1);
-  return longest->second.empty() ? rest : longest->second + "." + rest;
+  return longest->second.empty() || rest.empty() ? longest->second + rest : longest->second + "." + rest;
 }
 
 struct Tensors {

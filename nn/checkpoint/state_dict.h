@@ -1,4 +1,4 @@
-// Parameters in the layouts and under the names of PyTorch: the state dict of a module, in a safetensors file.
+// Parameters in the layouts and under the names of PyTorch: a state dict, in a safetensors file.
 //
 //   nn::load_state_dict("torch.safetensors", model);   // safetensors.torch.save_file(module.state_dict(), ...)
 //   nn::save_state_dict("rondo.safetensors", model);   // module.load_state_dict(load_file(...))
@@ -22,7 +22,8 @@ using StateDictNames = std::map<std::string, std::string>;
 // Reads StateDictNames from a JSON object of strings. Throws a bad_argument Error.
 StateDictNames read_state_dict_names(const std::string& path);
 
-// Replaces all parameters and running statistics. The layouts of PyTorch are converted: filters OIHW, linear
+// Replaces all parameters and running statistics. Limit: behind Flatten only the next linear layer has the
+// order of NCHW converted, not a layer with a value for each element of the image. The layouts of PyTorch are converted: filters OIHW, linear
 // weights [outputs, inputs], inputs of a linear layer behind Flatten in the order of NCHW. The file's tensors
 // are F32, F16 or BF16, which are exact as floats; num_batches_tracked is not used. Waits for enqueued steps.
 // Throws rondo::Error: bad_argument for a file that cannot be read, for tensors that are missing, unexpected

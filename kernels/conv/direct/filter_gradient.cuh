@@ -183,10 +183,13 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
 
 // The number of parts that the sum over n,p,q is split into. It depends only on the shape.
 inline int64_t gradient_parts(const ConvGeometry& g) {
-  constexpr int64_t kRowsPerThread = 2, kMostParts = 128;
+  constexpr int64_t kRowsPerThread = 2, kMostParts = 128, kEnoughBlocks = 2048;
   const int64_t rows = static_cast<int64_t>(g.images) * g.p;
-  return std::clamp<int64_t>(
-      ceil_div<int64_t>(rows, kRowsPerThread * gradient_layout<kOutChannels>(g).row_threads), 1, kMostParts);
+  const GradientLayout layout = gradient_layout<kOutChannels>(g);
+  // A large filter has enough blocks, and its partial sums would take much memory.
+  const int64_t blocks = std::max(1, ceil_div(layout.items, std::max(1, layout.items_block)));
+  const int64_t most = std::clamp<int64_t>(kEnoughBlocks / blocks, 1, kMostParts);
+  return std::clamp<int64_t>(ceil_div<int64_t>(rows, kRowsPerThread * layout.row_threads), 1, most);
 }
 
 // Launches `kernel`, which calls sum_filter_gradient(), and the sum of the parts. `parts` must be
