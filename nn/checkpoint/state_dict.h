@@ -1,6 +1,6 @@
 // Parameters in the layouts and under the names of PyTorch: a state dict, in a safetensors file.
 //
-//   nn::load_state_dict("torch.safetensors", model);   // safetensors.torch.save_file(module.state_dict(), ...)
+//   nn::load_state_dict("torch.safetensors", model);  // safetensors.torch.save_file(...)
 //   nn::save_state_dict("rondo.safetensors", model);   // module.load_state_dict(load_file(...))
 //
 // A Sequential has the same names in both. For another module, names[path of a module here] = its path there:
@@ -23,16 +23,17 @@ using StateDictNames = std::map<std::string, std::string>;
 StateDictNames read_state_dict_names(const std::string& path);
 
 // Replaces all parameters and running statistics. Limit: behind Flatten only the next linear layer has the
-// order of NCHW converted, not a layer with a value for each element of the image. The layouts of PyTorch are converted: filters OIHW, linear
-// weights [outputs, inputs], inputs of a linear layer behind Flatten in the order of NCHW. The file's tensors
-// are F32, F16 or BF16, which are exact as floats; num_batches_tracked is not used. Waits for enqueued steps.
-// Throws rondo::Error: bad_argument for a file that cannot be read, for tensors that are missing, unexpected
-// or of another shape or type (the message lists them), for processes with different files, and for `names`
-// that no tensor begins with. After these errors nothing has changed. The errors of the copies.
+// order of NCHW converted, not a layer with a value for each element of the image. The layouts of PyTorch
+// are converted: filters OIHW, linear weights [outputs, inputs], inputs of a linear layer behind Flatten in
+// the order of NCHW. The file's tensors are F32, F16 or BF16, which are exact as floats; num_batches_tracked
+// is not used. Waits for enqueued steps. Throws rondo::Error: bad_argument for a file that cannot be read,
+// for tensors that are missing, unexpected or of another shape or type (the message lists them), for
+// processes with different files, and for `names` that no tensor begins with. After these errors nothing has
+// changed. The errors of the copies.
 void load_state_dict(const std::string& path, DataParallel& model, const StateDictNames& names = {});
 
-// Writes all parameters and running statistics, as F32. Waits for enqueued steps. A file that was loaded is
-// written with the same bits. Throws rondo::Error: bad_argument for a model that save_parameters() refuses,
+// Writes all parameters and running statistics, as F32. Waits for enqueued steps. Values that were
+// loaded as F32 keep their bits. Throws rondo::Error: bad_argument for a model that save_parameters() refuses,
 // for replicas with running statistics of their own that differ, and for `names` as above; the errors of
 // write_safetensors().
 void save_state_dict(const std::string& path, DataParallel& model, const StateDictNames& names = {});

@@ -1,4 +1,5 @@
-// The networks of the three lessons, and one of depthwise convolutions. `weights` applies to all convolutions and linear layers.
+// The networks of the three lessons, and one of depthwise convolutions. `weights` applies to all convolutions
+// and linear layers.
 #pragma once
 
 #include <rondo/nn/layers/init.h>

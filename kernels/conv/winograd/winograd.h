@@ -23,8 +23,8 @@ constexpr int64_t shared_bytes(TileKind kind) {
 // The tile kind for this build and device.
 TileKind tile_kind(const DeviceProperties& device);
 
-// Returns whether the algorithm supports this convolution: 3 x 3 filters, stride 1, padding of at most 2, no dilation, one group,
-// channels in multiples of 16.
+// Returns whether the algorithm supports this convolution: 3 x 3 filters, stride 1, padding of at most 2, no
+// dilation, one group, channels in multiples of 16.
 bool fits(const ConvGeometry& geometry);
 // Returns whether the algorithm needs less work than the direct sum. It depends only on the shape of one
 // image, so every device and every batch size gives the same bits. The estimate includes the unused parts of
