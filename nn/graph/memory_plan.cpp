@@ -17,10 +17,11 @@ struct Life {
 
 constexpr int64_t kAlign = 64;  // 256 bytes, the alignment of cudaMalloc
 
+int64_t aligned(int64_t floats) { return (floats + kAlign - 1) / kAlign * kAlign; }
+
 int64_t floats_of(const Graph::ValueInfo& value, int64_t batch) {
   constexpr int64_t kFloat = sizeof(float);
-  const int64_t floats = (value.shape.size() * batch * size_of(value.type) + kFloat - 1) / kFloat;
-  return (floats + kAlign - 1) / kAlign * kAlign;
+  return aligned((value.shape.size() * batch * size_of(value.type) + kFloat - 1) / kFloat);
 }
 
 // Assigns an offset to every lifetime. Returns the size of the arena.
@@ -67,8 +68,11 @@ class Planner {
     for (const Graph::ValueInfo& value : graph.values())
       checked_product("memory plan: a batch of a tensor",
                       {batch, value.shape.height, value.shape.width, value.shape.channels});
+    for (const Graph::Node& node : graph.nodes())
+      checked_product("memory plan: what a batch saves for backward", {batch, node.op->saved_floats()});
     values_.assign(graph.values().size(), kNowhere);
     gradients_ = values_;
+    saved_.assign(graph.nodes().size(), kNowhere);
   }
 
   MemoryPlan run(const std::vector<ScheduleEntry>& schedule, bool training) {
@@ -106,9 +110,12 @@ class Planner {
   const Graph::Node& node_of(const Step& step) const {
     return graph_.nodes()[static_cast<size_t>(step.entry.node)];
   }
-  int64_t begin_life(int value) {
-    lives_.push_back({floats_of(graph_.values()[static_cast<size_t>(value)], batch_), now_, now_});
+  int64_t begin_life_of(int64_t floats) {
+    lives_.push_back({floats, now_, now_});
     return static_cast<int64_t>(lives_.size()) - 1;
+  }
+  int64_t begin_life(int value) {
+    return begin_life_of(floats_of(graph_.values()[static_cast<size_t>(value)], batch_));
   }
   int64_t write(Tensors& tensors, int value) {
     return tensors[static_cast<size_t>(value)] = begin_life(value);
@@ -123,6 +130,8 @@ class Planner {
     const Graph::Node& node = node_of(step);
     for (int value : node.inputs) step.inputs.push_back(read(values_, value));
     step.output = write(values_, node.output);
+    if (const int64_t floats = node.op->saved_floats(); floats > 0)
+      step.saved = saved_[static_cast<size_t>(step.entry.node)] = begin_life_of(aligned(batch_ * floats));
   }
 
   void loss(bool training) {
@@ -135,6 +144,8 @@ class Planner {
     const Saves saves = node.op->saves();
     for (int value : node.inputs) step.inputs.push_back(saves.inputs ? read(values_, value) : kNowhere);
     if (saves.output) step.output = read(values_, node.output);
+    step.saved = saved_[static_cast<size_t>(step.entry.node)];
+    if (step.saved != kNowhere) lives_[static_cast<size_t>(step.saved)].last = now_;
     step.output_gradient = read(gradients_, node.output);
     for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
       const int value = graph_.resolved(node.inputs[static_cast<size_t>(i)]);
@@ -161,6 +172,7 @@ class Planner {
     for (Step& step : plan_.steps) {
       settle(step.output);
       settle(step.output_gradient);
+      settle(step.saved);
       for (std::vector<int64_t>* tensors : {&step.inputs, &step.input_gradients, &step.added_to})
         for (int64_t& tensor : *tensors) settle(tensor);
     }
@@ -171,6 +183,7 @@ class Planner {
   bool input_gradient_;
   int now_ = 0;
   Tensors values_, gradients_;
+  std::vector<int64_t> saved_;  // for each node, like Tensors
   std::vector<Life> lives_;
   MemoryPlan plan_;
 };

@@ -26,6 +26,7 @@ struct Step {
   std::vector<int64_t> inputs;
   int64_t output = kNowhere;
   int64_t output_gradient = kNowhere;
+  int64_t saved = kNowhere;  // Op::saved_floats()
   // Backward, for each input: input_gradients is where its gradient is written. added_to is where that
   // gradient is then added; kNowhere for the first gradient of a value.
   std::vector<int64_t> input_gradients, added_to;

@@ -32,6 +32,7 @@ struct OpContext {
   std::span<float* const> states;               // running statistics: kept between steps, not trained
   std::span<double* const> sums;                // shared between replicas (Op::shared_sums())
   double* output_sums = nullptr;                // forward: to write, if not null (Op::fuse_sums())
+  float* saved = nullptr;                       // forward: to write; backward: to read (Op::saved_floats())
   Workspace workspace;
   cudaStream_t stream = nullptr;
 
@@ -61,6 +62,9 @@ class Op {
   // Multiplications and additions in forward, per sample.
   virtual double flops() const { return 0; }
   virtual Saves saves() const { return {}; }
+  // Number of floats per sample that forward() leaves for backward() in OpContext::saved, besides its inputs
+  // and its output: the statistics of rows, for example.
+  virtual int64_t saved_floats() const { return 0; }
   // The larger of the workspaces of forward and backward for `batch` samples.
   virtual int64_t workspace_bytes(int64_t batch) const {
     static_cast<void>(batch);

@@ -37,6 +37,7 @@ void Replica::prepare(OpCall& call, const Step& step, const Pass& pass, int64_t 
   context.step = step_.data();
   context.inputs = call.inputs;
   context.output = tensor(step.output, node.output);
+  context.saved = place(step.saved);
   if (backward) context.output_gradient = tensor(step.output_gradient, node.output);
   context.input_gradients = call.input_gradients;
   context.parameters = call.parameters;

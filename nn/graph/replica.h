@@ -150,11 +150,13 @@ class Replica {
   };
 
   static VectorView<float> view(Buffer<float>& buffer) { return {buffer.data(), buffer.size()}; }
-  Tensor tensor(int64_t place, const Value& value) {
-    Batch& batch = batches_[selected_];
-    return {place == kNowhere ? nullptr : batch.arena.data() + place, batch.size, value.shape, value.type};
+  float* place(int64_t offset) {
+    return offset == kNowhere ? nullptr : batches_[selected_].arena.data() + offset;
   }
-  Tensor tensor(int64_t place, int value) { return tensor(place, graph_.value(value)); }
+  Tensor tensor(int64_t offset, const Value& value) {
+    return {place(offset), batches_[selected_].size, value.shape, value.type};
+  }
+  Tensor tensor(int64_t offset, int value) { return tensor(offset, graph_.value(value)); }
   void fill(float* data, const Parameter& parameter, uint64_t seed, uint64_t sequence);
 
   const Graph& graph_;

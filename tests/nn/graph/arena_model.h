@@ -67,6 +67,7 @@ class ArenaModel {
   static Tensor value(int id) { return {3 * id, id}; }
   static Tensor gradient(int id) { return {3 * id + 1, id}; }
   static Tensor contribution(int id) { return {3 * id + 2, id}; }
+  int saved(int node) const { return 3 * static_cast<int>(graph_.values().size()) + node; }
 
   void expect(bool right, const std::string& what) {
     if (!right && wrong_.empty()) wrong_ = concat("step ", now_, ": ", what);
@@ -75,7 +76,9 @@ class ArenaModel {
   std::span<int> cells(int64_t place, const Tensor& tensor, const char* what) {
     const nn::Graph::ValueInfo& info = graph_.values()[static_cast<size_t>(tensor.value)];
     const int64_t values = batch_ * info.shape.size();
-    const int64_t floats = info.type == DType::bfloat16 ? values / 2 + values % 2 : values;
+    return cells(place, info.type == DType::bfloat16 ? values / 2 + values % 2 : values, what);
+  }
+  std::span<int> cells(int64_t place, int64_t floats, const char* what) {
     const int64_t begin = place / kCell, size = (floats + kCell - 1) / kCell;
     if (place < 0 || place % kCell != 0 || begin + size > static_cast<int64_t>(cells_.size())) {
       expect(false, concat(what, " is at ", place, ", not in the arena"));
@@ -91,6 +94,18 @@ class ArenaModel {
       if (cell != tensor.number) expect(false, concat(what, ", value ", tensor.value, ", is not at ", place));
   }
 
+  // What forward leaves for backward besides values.
+  std::span<int> saved_cells(const nn::Step& step) {
+    const int64_t floats = batch_ * node_of(step).op->saved_floats();
+    expect((step.saved == nn::kNowhere) == (floats == 0), "a place without saved floats, or none for some");
+    if (step.saved == nn::kNowhere) return {};
+    return cells(step.saved, floats, "what is saved");
+  }
+  void expect_saved(const nn::Step& step, const char* when) {
+    for (const int cell : saved_cells(step))
+      if (cell != saved(step.entry.node)) expect(false, concat("what is saved is not there ", when));
+  }
+
   const nn::Graph::Node& node_of(const nn::Step& step) const {
     return graph_.nodes()[static_cast<size_t>(step.entry.node)];
   }
@@ -103,7 +118,9 @@ class ArenaModel {
     };
     expect_inputs();
     write(step.output, value(node.output), "the output");
+    std::ranges::fill(saved_cells(step), saved(step.entry.node));
     expect_inputs();
+    expect_there(step.output, value(node.output), "the output");
   }
 
   void backward(const nn::Step& step, bool wanted) {
@@ -114,6 +131,7 @@ class ArenaModel {
       for (size_t i = 0; saves.inputs && i < node.inputs.size(); ++i)
         expect_there(step.inputs[i], value(graph_.resolved(node.inputs[i])), "an input");
       expect_there(step.output_gradient, gradient(node.output), "the output's gradient");
+      expect_saved(step, "in backward");
     };
     expect_all_read();
     for (size_t i = 0; i < node.inputs.size(); ++i) {

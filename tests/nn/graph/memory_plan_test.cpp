@@ -21,14 +21,16 @@ using test::Random;
 // Declares what backward reads, and computes nothing.
 class NoOp : public Op {
  public:
-  explicit NoOp(Saves saves) : saves_(saves) {}
+  explicit NoOp(Saves saves, int64_t floats = 0) : saves_(saves), floats_(floats) {}
   std::string description() const override { return "nothing"; }
   Saves saves() const override { return saves_; }
+  int64_t saved_floats() const override { return floats_; }
   Status forward(const OpContext&) const override { return {}; }
   Status backward(const OpContext&) const override { return {}; }
 
  private:
   Saves saves_;
+  int64_t floats_;
 };
 
 // Random operations with up to three inputs, sometimes the same one twice, sometimes reshaped. The last
@@ -36,7 +38,10 @@ class NoOp : public Op {
 Graph random_graph(uint64_t seed, DType activations) {
   Random random(seed);
   const auto shape = [&] { return Shape{1 + random.below(3), 1 + random.below(4), 1 + random.below(20)}; };
-  const auto op = [&] { return std::make_unique<NoOp>(Saves{random.below(2) == 0, random.below(2) == 0}); };
+  const auto op = [&] {
+    const Saves saves = {random.below(2) == 0, random.below(2) == 0};
+    return std::make_unique<NoOp>(saves, random.below(3) == 0 ? 1 + random.below(100) : 0);
+  };
   const bool mixed = activations != DType::float32;
   const auto type = [&] { return mixed && random.below(4) > 0 ? DType::bfloat16 : DType::float32; };
   Graph graph(shape(), Math::fp32, activations);
@@ -103,12 +108,15 @@ TEST(MemoryPlan, TheModelSeesAWrongPlace) {
 // The same steps with a separate place for every tensor.
 MemoryPlan without_reuse(const Graph& graph, int64_t batch, const PlanOptions& options = {}) {
   MemoryPlan plan = plan_training(graph, batch, options);
-  std::map<int, int64_t> values, gradients;  // current places
+  std::map<int, int64_t> values, gradients, saved;  // current places
   plan.size = 0;
-  const auto fresh = [&](int value) {
+  const auto fresh_floats = [&](int64_t floats) {
     const int64_t place = plan.size;
-    plan.size += (graph.values()[static_cast<size_t>(value)].shape.size() * batch + 63) / 64 * 64;
+    plan.size += (floats * batch + 63) / 64 * 64;
     return place;
+  };
+  const auto fresh = [&](int value) {
+    return fresh_floats(graph.values()[static_cast<size_t>(value)].shape.size());
   };
   const auto write = [&](std::map<int, int64_t>& places, int value) { return places[value] = fresh(value); };
   plan.input = write(values, 0);
@@ -122,6 +130,9 @@ MemoryPlan without_reuse(const Graph& graph, int64_t batch, const PlanOptions& o
     const Graph::Node& node = graph.nodes()[static_cast<size_t>(step.entry.node)];
     const bool backward = step.entry.kind == ScheduleEntry::Kind::backward;
     if (backward) step.output_gradient = gradients.at(node.output);
+    if (step.saved != kNowhere)
+      step.saved = backward ? saved.at(step.entry.node)
+                            : saved[step.entry.node] = fresh_floats(node.op->saved_floats());
     step.output = backward ? values.at(node.output) : write(values, node.output);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int value = graph.resolved(node.inputs[i]);

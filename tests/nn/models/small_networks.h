@@ -4,6 +4,7 @@
 #include <rondo/nn/layers/batch_norm.h>
 #include <rondo/nn/layers/conv2d.h>
 #include <rondo/nn/layers/linear.h>
+#include <rondo/nn/layers/norm.h>
 #include <rondo/nn/layers/simple.h>
 
 #include <utility>
@@ -60,6 +61,15 @@ inline AnyModule small_network_of_groups() {
                     Linear(3)};
 }
 
+// Normalisations of single samples. Nothing reads the gradient that the first one writes.
+inline AnyModule small_network_of_norms(int64_t classes = 3) {
+  return Sequential{LayerNorm(),    Conv2d(12, 3, {.padding = 1}),
+                    GroupNorm(4),   Conv2d(10, 3, {.stride = 2}),
+                    LayerNorm(),    Conv2d(9, 1),
+                    RMSNorm(),      Flatten(),
+                    Linear(classes)};
+}
+
 // Values with two uses: the reshaped network input in the first block, and the input of the second block.
 class TwiceTheInput : public Module {
  public:
@@ -73,7 +83,8 @@ inline std::vector<std::pair<const char*, AnyModule>> small_networks() {
   return {{"residual", small_residual_network()},
           {"lenet", small_lenet()},
           {"twice", TwiceTheInput()},
-          {"groups", small_network_of_groups()}};
+          {"groups", small_network_of_groups()},
+          {"norms", small_network_of_norms()}};
 }
 
 }  // namespace rondo::nn

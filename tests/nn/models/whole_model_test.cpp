@@ -7,6 +7,7 @@
 
 #include <rondo/kernels/core/math_mode.h>
 #include <rondo/nn/models/models.h>
+#include <rondo/tests/nn/models/small_networks.h>
 #include <rondo/tests/nn/reference/float_step.h>
 #include <rondo/tests/nn/reference/network.h>
 #include <rondo/tests/support/compare.h>
@@ -237,6 +238,10 @@ Pair mobilenet_pair(int64_t side, int64_t batch, Precision precision = Math::fp3
   const nn::Shape input = {side, side, 1};
   return {nn::mobilenet(), input, ReferenceNetwork::mobilenet(input), batch, precision, true};
 }
+Pair norms_pair(int64_t batch, Precision precision = Math::fp32) {
+  constexpr nn::Shape kInput = {9, 7, 3};
+  return {nn::small_network_of_norms(10), kInput, ReferenceNetwork::sample_norms(kInput), batch, precision};
+}
 Pair mlp_pair(int64_t layers, int64_t width, int64_t batch, Precision precision = Math::fp32) {
   constexpr nn::Shape kInput = {1, 1, 40};
   return {nn::mlp(layers, width), kInput, ReferenceNetwork::mlp(kInput, layers, width), batch, precision};
@@ -245,6 +250,7 @@ Pair mlp_pair(int64_t layers, int64_t width, int64_t batch, Precision precision 
 TEST(LayerByLayer, LeNet) { expect_layers_agree(lenet_pair(4)); }
 TEST(LayerByLayer, ResNet18) { expect_layers_agree(resnet_pair(12, 3)); }
 TEST(LayerByLayer, MobileNet) { expect_layers_agree(mobilenet_pair(12, 3)); }
+TEST(LayerByLayer, NormsOfSamples) { expect_layers_agree(norms_pair(5)); }
 TEST(LayerByLayer, DeepMlp) { expect_layers_agree(mlp_pair(90, 24, 5)); }
 TEST(LayerByLayer, WideMlp) { expect_layers_agree(mlp_pair(3, 515, 9)); }
 
@@ -277,6 +283,9 @@ TEST_F(LayerByLayerInBf16, MobileNet) {
   // Batch normalisation makes the terms of the gradients of weights cancel in part: 2.01e-6 was measured.
   expect_layers_agree(mobilenet_pair(12, 3, DType::bfloat16), {0x1p-9, 0x1p-8, 4e-6});
 }
+TEST_F(LayerByLayerInBf16, NormsOfSamples) {
+  expect_layers_agree(norms_pair(5, DType::bfloat16), kOneLayerBf16);
+}
 TEST_F(LayerByLayerInBf16, WideMlp) {
   expect_layers_agree(mlp_pair(3, 515, 9, DType::bfloat16), kOneLayerBf16);
 }
@@ -284,6 +293,7 @@ TEST_F(LayerByLayerInBf16, WideMlp) {
 TEST(WholeModel, LeNet) { expect_models_agree(lenet_pair(4), 1e-5, 1e-4); }
 TEST(WholeModel, ResNet18) { expect_models_agree(resnet_pair(12, 3), 1e-5, 1e-4); }
 TEST(WholeModel, MobileNet) { expect_models_agree(mobilenet_pair(12, 3), 1e-5, 1e-4); }
+TEST(WholeModel, NormsOfSamples) { expect_models_agree(norms_pair(5), 1e-5, 1e-4); }
 TEST(WholeModel, DeepMlp) { expect_models_agree(mlp_pair(90, 24, 5), 1e-5, 1e-4); }
 TEST(WholeModel, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9), 1e-5, 1e-4); }
 
@@ -303,6 +313,7 @@ TEST_F(WholeModelInBf16, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9, DTyp
 TEST(DoublePrecision, GradientsOfLeNetAreSlopes) { expect_gradients_are_slopes(lenet_pair(2), 4); }
 TEST(DoublePrecision, GradientsOfResNet18AreSlopes) { expect_gradients_are_slopes(resnet_pair(9, 2), 1); }
 TEST(DoublePrecision, GradientsOfMobileNetAreSlopes) { expect_gradients_are_slopes(mobilenet_pair(9, 2), 1); }
+TEST(DoublePrecision, GradientsOfNormsAreSlopes) { expect_gradients_are_slopes(norms_pair(3), 4); }
 TEST(DoublePrecision, GradientsOfTheMlpAreSlopes) { expect_gradients_are_slopes(mlp_pair(90, 24, 4), 3); }
 
 // PyTorch's convention over three steps: new = 0.9 old + 0.1 batch, from 0 and 1, with the unbiased variance.

@@ -114,6 +114,83 @@ class BatchNorm : public ReferenceLayer {
   bool relu_;
 };
 
+// Normalises sets of values of one sample, of `positions` neighbouring positions and of `channels`
+// neighbouring channels each.
+class SampleNorm : public ReferenceLayer {
+ public:
+  SampleNorm(nn::Shape in, int64_t positions, int64_t channels, bool centred)
+      : positions_(positions), channels_(channels), centred_(centred) {
+    output = in;
+    parameter_sizes = {in.channels};
+    if (centred) parameter_sizes.push_back(in.channels);
+  }
+
+  Doubles forward(int64_t, Tensors x, std::span<const Doubles> p) const override {
+    Doubles y(x[0]->size());
+    for_each_set(y.size(), [&](const std::vector<size_t>& set) {
+      const Statistics of = statistics(*x[0], set);
+      for (const size_t i : set) {
+        const size_t c = i % p[0].size();
+        y[i] = p[0][c] * ((*x[0])[i] - of.mean) * of.inverse + (centred_ ? p[1][c] : 0);
+      }
+    });
+    return y;
+  }
+  // With xhat = (x - mean) * inverse and g = gamma * dy, over the n values of a set:
+  // dx = inverse * (g - sum of g / n - xhat * sum of (g * xhat) / n), without the second term for RMS norm.
+  ReferenceGradients backward(int64_t, Tensors x, const Doubles&, const Doubles& dy,
+                              std::span<const Doubles> p) const override {
+    Doubles dx(dy.size());
+    ReferenceGradients gradients = {{}, std::vector<Doubles>(p.size(), Doubles(p[0].size()))};
+    for_each_set(dy.size(), [&](const std::vector<size_t>& set) {
+      const Statistics of = statistics(*x[0], set);
+      const auto n = static_cast<double>(set.size());
+      double sum = 0, product = 0;
+      for (const size_t i : set) {
+        const size_t c = i % p[0].size();
+        const double xhat = ((*x[0])[i] - of.mean) * of.inverse;
+        sum += p[0][c] * dy[i], product += p[0][c] * dy[i] * xhat;
+        gradients.parameters[0][c] += dy[i] * xhat;
+        if (centred_) gradients.parameters[1][c] += dy[i];
+      }
+      for (const size_t i : set) {
+        const double xhat = ((*x[0])[i] - of.mean) * of.inverse;
+        dx[i] = of.inverse * (p[0][i % p[0].size()] * dy[i] - (centred_ ? sum / n : 0) - xhat * product / n);
+      }
+    });
+    gradients.inputs = {dx};
+    return gradients;
+  }
+
+ private:
+  struct Statistics {
+    double mean = 0, inverse;
+  };
+  Statistics statistics(const Doubles& x, const std::vector<size_t>& set) const {
+    constexpr double kEps = 1e-5f;  // a float, as in the layers' options
+    const auto n = static_cast<double>(set.size());
+    double mean = 0, variance = 0;
+    for (const size_t i : set) mean += centred_ ? x[i] / n : 0;
+    for (const size_t i : set) variance += (x[i] - mean) * (x[i] - mean) / n;
+    return {mean, 1 / std::sqrt(variance + kEps)};
+  }
+  template <class Visit>
+  void for_each_set(size_t size, Visit visit) const {
+    const int64_t columns = output.channels, rows = static_cast<int64_t>(size) / columns;
+    for (int64_t row = 0; row < rows; row += positions_)
+      for (int64_t col = 0; col < columns; col += channels_) {
+        std::vector<size_t> set;
+        for (int64_t i = 0; i < positions_; ++i)
+          for (int64_t c = 0; c < channels_; ++c)
+            set.push_back(static_cast<size_t>((row + i) * columns + col + c));
+        visit(set);
+      }
+  }
+
+  int64_t positions_, channels_;
+  bool centred_;
+};
+
 class AveragePool : public ReferenceLayer {
  public:
   AveragePool(nn::Shape in, int64_t height, int64_t width) : in_(in), height_(height), width_(width) {
@@ -210,6 +287,15 @@ ReferenceLayerPtr make_conv(nn::Shape input, const ReferenceConv& conv) {
 }
 ReferenceLayerPtr make_batch_norm(nn::Shape input, bool relu) {
   return std::make_unique<BatchNorm>(input, relu);
+}
+ReferenceLayerPtr make_layer_norm(nn::Shape input) {
+  return std::make_unique<SampleNorm>(input, 1, input.channels, true);
+}
+ReferenceLayerPtr make_rms_norm(nn::Shape input) {
+  return std::make_unique<SampleNorm>(input, 1, input.channels, false);
+}
+ReferenceLayerPtr make_group_norm(nn::Shape input, int64_t groups) {
+  return std::make_unique<SampleNorm>(input, input.height * input.width, input.channels / groups, true);
 }
 ReferenceLayerPtr make_average_pool(nn::Shape input, int64_t height, int64_t width) {
   return std::make_unique<AveragePool>(input, height, width);

@@ -44,6 +44,12 @@ struct ReferenceConv {
 ReferenceLayerPtr make_conv(nn::Shape input, const ReferenceConv& conv);
 // With the batch's statistics. Parameters: gamma, beta.
 ReferenceLayerPtr make_batch_norm(nn::Shape input, bool relu);
+// Layer norm: of the channels of each position. Parameters: gamma, beta.
+ReferenceLayerPtr make_layer_norm(nn::Shape input);
+// RMS norm: the same without a mean and without beta.
+ReferenceLayerPtr make_rms_norm(nn::Shape input);
+// Group norm: of all positions of each group of neighbouring channels. Parameters: gamma, beta.
+ReferenceLayerPtr make_group_norm(nn::Shape input, int64_t groups);
 ReferenceLayerPtr make_average_pool(nn::Shape input, int64_t height, int64_t width);  // no overlap
 ReferenceLayerPtr make_linear(int64_t inputs, int64_t outputs, bool relu);            // with bias
 ReferenceLayerPtr make_add_relu(nn::Shape input);

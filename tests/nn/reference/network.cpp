@@ -68,6 +68,19 @@ ReferenceNetwork ReferenceNetwork::mobilenet(nn::Shape input, int64_t classes) {
   return net;
 }
 
+ReferenceNetwork ReferenceNetwork::sample_norms(nn::Shape input, int64_t classes) {
+  ReferenceNetwork net(input);
+  int x = net.add(make_layer_norm(input), {-1});
+  x = net.conv(x, {.channels = 12, .filter = 3, .padding = 1});
+  x = net.add(make_group_norm(net.shape(x), 4), {x});
+  x = net.conv(x, {.channels = 10, .filter = 3, .stride = 2});
+  x = net.add(make_layer_norm(net.shape(x)), {x});
+  x = net.conv(x, {.channels = 9, .filter = 1});
+  x = net.add(make_rms_norm(net.shape(x)), {x});
+  net.linear(x, classes, false);
+  return net;
+}
+
 ReferenceNetwork ReferenceNetwork::mlp(nn::Shape input, int64_t layers, int64_t width, int64_t outputs) {
   ReferenceNetwork net(input);
   int x = -1;
