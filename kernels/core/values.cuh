@@ -50,6 +50,16 @@ __device__ __forceinline__ Values<N> load_values(const T* from) {
   }
 }
 
+// `value` N times if `from` is null.
+template <int N>
+__device__ __forceinline__ Values<N> load_values_or(float value, const float* from, int offset) {
+  if (from) return load_values<N>(from + offset);
+  Values<N> values;
+  RONDO_SIMD
+  for (int k = 0; k < N; ++k) values.v[k] = value;
+  return values;
+}
+
 template <int N, class T>
 __device__ __forceinline__ void store_values(T* to, const Values<N>& values) {
   if constexpr (std::is_same_v<T, float> && N <= kWidestPack) {

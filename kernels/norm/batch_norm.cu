@@ -77,8 +77,8 @@ struct Normalise {
   };
   template <int N>
   __device__ Channel<N> channel(int col) const {
-    Channel<N> c{*this, col, load_values<N>(mean + col), load_values<N>(gamma + col),
-                 load_values<N>(beta + col)};
+    Channel<N> c{*this, col, load_values<N>(mean + col), load_values_or<N>(1, gamma, col),
+                 load_values_or<N>(0, beta, col)};
     const auto inverse = load_values<N>(inv_std + col);
     RONDO_SIMD
     for (int k = 0; k < N; ++k) c.scale.v[k] *= inverse.v[k];
@@ -156,8 +156,8 @@ Status batch_norm(MatrixView<T> y, NonDeduced<MatrixView<const T>> x, VectorView
   check.output_matrix("y", y, {"x", "residual"});
   check.input_channels("mean", mean);
   check.input_channels("inv_std", inv_std);
-  check.input_channels("gamma", gamma);
-  check.input_channels("beta", beta);
+  check.optional_input_channels("gamma", gamma);
+  check.optional_input_channels("beta", beta);
   check.optional_input_matrix("residual", residual);
   RONDO_RETURN_IF_ERROR(check.status());
   const int width =

@@ -77,6 +77,7 @@ using BatchNormEpilogue = BatchNormEpilogueOf<float>;
 
 // y[i, c] = epilogue(gamma[c] * (x[i, c] - mean[c]) * inv_std[c] + beta[c])
 //
+// gamma and beta may be omitted: gamma is 1 then, beta 0.
 // y may be x or the residual. Traffic: reads x (and the residual) once, writes y once.
 template <ValueType T = float>
 [[nodiscard]] Status batch_norm(MatrixView<T> y, NonDeduced<MatrixView<const T>> x,
@@ -109,7 +110,7 @@ template <InputType T = const float>
 
 // dx[i, c] = gamma[c] * inv_std[c] * (g[i, c] - sums[c] / count - xhat[i, c] * sums[channels + c] / count)
 //
-// Also writes residual_gradient = g, the gradient of the epilogue's residual, in the same pass; it may be
+// gamma may be omitted: it is 1 then. Also writes residual_gradient = g, the gradient of the epilogue's residual, in the same pass; it may be
 // omitted. Either output may be dy. Traffic: reads dy and x (and y) once, writes dx (and residual_gradient)
 // once.
 template <ValueType T = float>

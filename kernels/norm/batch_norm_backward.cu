@@ -84,7 +84,7 @@ struct Backward {
   };
   template <int N>
   __device__ Channel<N> channel(int col) const {
-    Channel<N> c{*this, saved.template channel<N>(col), load_values<N>(gamma + col),
+    Channel<N> c{*this, saved.template channel<N>(col), load_values_or<N>(1, gamma, col),
                  load_scaled<N>(sums + col, inverse_count),
                  load_scaled<N>(sums + saved.cols + col, inverse_count)};
     RONDO_SIMD
@@ -158,7 +158,7 @@ Status batch_norm_backward(MatrixView<T> dx, NonDeduced<MatrixView<T>> residual_
   check_saved(check, dy, saved);
   check.output_matrix("dx", dx, {"dy"});
   check.optional_output_matrix("residual_gradient", residual_gradient, {"dy"});
-  check.input_channels("gamma", gamma);
+  check.optional_input_channels("gamma", gamma);
   check.input_channels("sums", sums, 2);
   check.count(count);
   RONDO_RETURN_IF_ERROR(check.status());

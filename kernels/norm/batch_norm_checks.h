@@ -44,6 +44,11 @@ class BatchNormCheck : public ArgumentCheck {
     check_shape(name, view, values);
   }
   template <class T>
+  void optional_input_channels(const char* name, const VectorView<const T>& view) {
+    optional_input(name, view);
+    if (view.data) check_shape(name, view, 1);
+  }
+  template <class T>
   void output_channels(const char* name, const VectorView<T>& view, int64_t values = 1) {
     output(name, view);
     check_shape(name, view, values);

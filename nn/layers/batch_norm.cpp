@@ -45,15 +45,15 @@ class BatchNormOp : public Op {
     return with_element_type(context.output.type, [&]<class T>(T) {
       return batch_norm(context.output.pixels<T>(), context.inputs[0].pixels<T>(),
                         context.training ? mean : channels(context.states[0]), inv_std,
-                        channels(context.parameters[0]), channels(context.parameters[1]), {.relu = relu_},
+                        parameter(context.parameters, 0), parameter(context.parameters, 1), {.relu = relu_},
                         context.stream);
     });
   }
 
   Status backward_sums(const OpContext& context) const override {
     return with_element_type(context.output.type, [&]<class T>(T) {
-      return batch_norm_backward_sums(sums(context, 1), channels(context.parameter_gradients[0]),
-                                      channels(context.parameter_gradients[1]),
+      return batch_norm_backward_sums(sums(context, 1), parameter(context.parameter_gradients, 0),
+                                      parameter(context.parameter_gradients, 1),
                                       context.output_gradient.pixels<T>(), saved<T>(context),
                                       context.workspace, context.stream);
     });
@@ -64,12 +64,17 @@ class BatchNormOp : public Op {
     return with_element_type(context.output.type, [&]<class T>(T) {
       return batch_norm_backward(
           context.input_gradients[0].pixels<T>(), {}, context.output_gradient.pixels<T>(), saved<T>(context),
-          channels(context.parameters[0]), sums(context, 1), count(context), context.stream);
+          parameter(context.parameters, 0), sums(context, 1), count(context), context.stream);
     });
   }
 
  private:
   VectorView<float> channels(float* data) const { return {data, shape_.channels}; }
+  // Parameter number i or its gradient; an empty view without parameters.
+  VectorView<float> parameter(std::span<float* const> tensors, size_t i) const {
+    if (tensors.empty()) return {};
+    return channels(tensors[i]);
+  }
   VectorView<double> sums(const OpContext& context, size_t which) const {
     return {context.sums[which], 2 * shape_.channels};
   }
@@ -97,8 +102,10 @@ Value BatchNorm2d::build(Graph& graph, Value x) const {
     throw Error(bad_argument("BatchNorm2d: eps is ", options_.eps, " and momentum ", options_.momentum,
                              ", must be in [0, 1) and [0, 1]"));
   const std::vector<int64_t> channels = {x.shape.channels};
-  const std::vector<int> parameters = {graph.parameter("weight", channels, Init::ones()),
-                                       graph.parameter("bias", channels, Init::zeros())};
+  std::vector<int> parameters;
+  if (options_.affine)
+    parameters = {graph.parameter("weight", channels, Init::ones()),
+                  graph.parameter("bias", channels, Init::zeros())};
   // forward writes the last two for backward.
   const std::vector<int> states = {graph.state("running_mean", channels, Init::zeros()),
                                    graph.state("running_var", channels, Init::ones()),

@@ -16,6 +16,7 @@ class BatchNorm2d : public Module {
   struct Options {
     float eps = 1e-5f;
     float momentum = 0.1f;
+    bool affine = true;  // with the parameters gamma and beta; otherwise 1 and 0
   };
   BatchNorm2d() : BatchNorm2d(Options{}) {}
   explicit BatchNorm2d(Options options) : options_(options) {}

@@ -287,6 +287,30 @@ TEST(BatchNorm, EvaluationUsesTheRunningStatistics) {
   EXPECT_TRUE(all_near(layer.y.download(), want, 2e-6, 2e-6));
 }
 
+// Omitted gamma and beta are 1 and 0.
+TEST(BatchNorm, WithoutGammaAndBeta) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(describe(shape));
+    Layer layer(shape);
+    layer.gamma.upload(std::vector<float>(layer.gamma_values.size(), 1.0f));
+    layer.beta.upload(std::vector<float>(layer.beta_values.size(), 0.0f));
+    layer.forward({{}, true});
+    const int64_t size = shape.rows * shape.channels, count = std::max<int64_t>(shape.rows, 1);
+    GuardedBuffer<float> dy(normal_values(size, 10), shape.offset), dx(size, shape.offset),
+        y(size, shape.offset), dx_without(size, shape.offset);
+    ASSERT_TRUE(ok(batch_norm(layer.as_matrix(y), layer.as_matrix(layer.x), layer.mean.view(),
+                              layer.inv_std.view(), {}, {}, {{}, true}, layer.stream)));
+    EXPECT_TRUE(all_equal_bits(y.download(), layer.y.download()));
+    ASSERT_TRUE(ok(batch_norm_backward_sums(layer.sums.view(), {}, {}, layer.as_matrix(dy), layer.saved(true),
+                                            layer.workspace.workspace(), layer.stream)));
+    ASSERT_TRUE(ok(batch_norm_backward(layer.as_matrix(dx), {}, layer.as_matrix(dy), layer.saved(true),
+                                       layer.gamma.view(), layer.sums.view(), count, layer.stream)));
+    ASSERT_TRUE(ok(batch_norm_backward(layer.as_matrix(dx_without), {}, layer.as_matrix(dy),
+                                       layer.saved(true), {}, layer.sums.view(), count, layer.stream)));
+    EXPECT_TRUE(all_equal_bits(dx_without.download(), dx.download()));
+  }
+}
+
 TEST(BatchNorm, OutputInPlaceOfTheInputOrTheResidual) {
   const Shape shape = {40, 12};
   Layer apart(shape), in_place(shape);

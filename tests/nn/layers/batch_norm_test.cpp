@@ -31,8 +31,10 @@ std::vector<double> batch_normalised(const std::vector<float>& x, const std::vec
 TEST(BatchNorm2d, UsesItsOptionsInTrainingAndInEvaluation) {
   for (const BatchNorm2d::Options options :
        {BatchNorm2d::Options{.eps = 0.1f, .momentum = 0.3f}, BatchNorm2d::Options{.eps = 0.5f, .momentum = 1},
-        BatchNorm2d::Options{.eps = 1e-5f, .momentum = 0}}) {
+        BatchNorm2d::Options{.eps = 1e-5f, .momentum = 0},
+        BatchNorm2d::Options{.eps = 1e-5f, .affine = false}}) {
     ModelFixture fixture(BatchNorm2d(options), kNormImage, {0}, kNormSamples, trained);
+    EXPECT_EQ(fixture.graph.parameters().size(), options.affine ? 2 : 0);
     std::vector<float> x = normal_values(kNormRows * kNormImage.channels, 1);
     for (float& value : x) value = 0.3f * value + 2;  // a variance that is not large beside eps
     std::vector<double> mean(kNormImage.channels), variance(kNormImage.channels),

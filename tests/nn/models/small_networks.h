@@ -47,13 +47,13 @@ inline AnyModule wide_convolutions() {
                     GlobalAvgPool(), Flatten(),     Linear(3)};
 }
 
-// Groups of one channel and of several, and a dilation.
+// Groups of one channel and of several, a dilation, and a batch normalisation without parameters.
 inline AnyModule small_network_of_groups() {
   return Sequential{Conv2d(8, 3, {.padding = 1}),
                     BatchNorm2d(),
                     ReLU(),
                     Conv2d(8, 3, {.padding = 2, .dilation = 2, .groups = 8}),
-                    BatchNorm2d(),
+                    BatchNorm2d({.affine = false}),
                     ReLU(),
                     Conv2d(12, 2, {.stride = 2, .groups = 4}),
                     GlobalAvgPool(),
