@@ -23,12 +23,37 @@ int64_t elements_of(const OperandShape& shape) {
   return saturating_product(std::span(shape.sides).first(static_cast<size_t>(shape.dimensions)));
 }
 
+// Whether the operand is a matrix or a batch of matrices, whose rows have a stride.
+bool has_rows(const OperandShape& shape) { return shape.dimensions == 2 || shape.dimensions == 3; }
+
 // The bytes that the operand spans, with a side of zero counted as one. This way no product of a subset of
 // the sides overflows either.
 int64_t span_of(OperandShape shape) {
   for (int64_t& side : shape.sides) side = std::max<int64_t>(side, 1);
-  if (shape.dimensions == 2) shape.sides[1] = std::max(shape.sides[1], shape.stride);
-  return saturating_product({elements_of(shape), shape.element_bytes});
+  if (has_rows(shape)) {
+    int64_t& cols = shape.sides[static_cast<size_t>(shape.dimensions - 1)];
+    cols = std::max(cols, shape.stride);
+  }
+  // No more than the matrices one after the other and the gaps.
+  const int64_t gaps = saturating_product({shape.sides[0], shape.batch_stride, shape.element_bytes});
+  const int64_t bytes = saturating_product({elements_of(shape), shape.element_bytes});
+  return bytes > INT64_MAX - gaps ? INT64_MAX : bytes + gaps;
+}
+
+// Whether the matrices of a batch are column ranges of one matrix.
+bool are_columns(const OperandShape& shape) {
+  return (shape.sides[0] - 1) * shape.batch_stride + shape.sides[2] <= shape.stride;
+}
+
+// The memory of a batch that has elements. Exact for column ranges and for matrices that are row ranges of
+// one matrix; otherwise gaps count as used.
+MemoryExtent extent_of_batch(const OperandShape& shape) {
+  const auto [batches, rows, cols, none] = shape.sides;
+  const int64_t bytes = shape.element_bytes, distance = (batches - 1) * shape.batch_stride;
+  if (are_columns(shape)) return {shape.data, rows, (distance + cols) * bytes, shape.stride * bytes};
+  if (shape.batch_stride % shape.stride == 0)
+    return {shape.data, distance / shape.stride + rows, cols * bytes, shape.stride * bytes};
+  return MemoryExtent::packed(shape.data, (distance + (rows - 1) * shape.stride + cols) * bytes);
 }
 
 bool aligned(const void* data, int64_t alignment) {
@@ -48,11 +73,15 @@ void ArgumentCheck::add(const char* name, const OperandShape& shape, bool writte
   if (std::any_of(shape.sides.begin(), shape.sides.end(), [](int64_t side) { return side < 0; }))
     return shape.dimensions == 1 ? fail(name, ".size is ", shape.sides[0], ", must not be negative")
                                  : fail(name, " is ", text_of(shape), ", no side may be negative");
-  if (shape.dimensions == 2 && shape.stride < shape.sides[1])
-    return fail(name, ".stride is ", shape.stride, ", must be at least cols = ", shape.sides[1]);
+  const int64_t cols = shape.sides[static_cast<size_t>(std::max(1, shape.dimensions - 1))];
+  if (has_rows(shape) && shape.stride < cols)
+    return fail(name, ".stride is ", shape.stride, ", must be at least cols = ", cols);
+  if (shape.batch_stride < 0)
+    return fail(name, ".batch_stride is ", shape.batch_stride, ", must not be negative");
   if (span_of(shape) > kMaxBytes)
     return fail(name, " is ", text_of(shape), " elements of ", counted(shape.element_bytes, "byte"),
-                shape.dimensions == 2 ? concat(" with a stride of ", shape.stride) : "",
+                has_rows(shape) ? concat(" with a stride of ", shape.stride) : "",
+                shape.dimensions == 3 ? concat(" and a batch_stride of ", shape.batch_stride) : "",
                 ", must span at most 2^57 bytes");
   const int64_t elements = elements_of(shape);
   if (elements == 0) return;
@@ -63,10 +92,23 @@ void ArgumentCheck::add(const char* name, const OperandShape& shape, bool writte
   if (shape.dimensions == 2 && shape.stride > shape.sides[1])
     operand.memory = {shape.data, shape.sides[0], shape.sides[1] * shape.element_bytes,
                       shape.stride * shape.element_bytes};
+  if (shape.dimensions == 3) {
+    operand.memory = extent_of_batch(shape);
+    if (written) check_batch(name, shape);
+  }
   if (may_be.size() > operand.may_be.size())
     return fail(name, " may be more than ", counted(may_be.size(), "operand"));
   std::copy(may_be.begin(), may_be.end(), operand.may_be.begin());
   add(operand);
+}
+
+void ArgumentCheck::check_batch(const char* name, const OperandShape& shape) {
+  const int64_t of_matrix = (shape.sides[1] - 1) * shape.stride + shape.sides[2];
+  if (shape.sides[0] == 1 || shape.batch_stride >= of_matrix) return;
+  require(shape.batch_stride >= shape.sides[2] && are_columns(shape), name, ".batch_stride is ",
+          shape.batch_stride, ", must be at least ", of_matrix,
+          ", the elements of a matrix with their gaps, or ", shape.sides[2], " or more where all ",
+          shape.sides[0], " matrices fit side by side into the stride of ", shape.stride);
 }
 
 void ArgumentCheck::workspace(const Workspace& workspace, int64_t bytes) {

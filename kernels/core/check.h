@@ -11,6 +11,7 @@
 // The rules are the same for all operations:
 //   - No size is negative, and no operand spans more than kMaxBytes.
 //   - A pointer to elements is not null, and is aligned to its element type.
+//   - The matrices of a batch that is written lie apart, as blocks or as column ranges of one matrix.
 //   - An optional operand is omitted by passing an empty view: a null pointer and no elements.
 //   - An output shares no memory with another operand or with the workspace. If the operation allows an
 //     output to be an input (in place), both must have the same pointer and the same strides.
@@ -39,7 +40,8 @@ struct OperandShape {
   int64_t alignment = 0;
   int dimensions = 0;
   std::array<int64_t, 4> sides = {};
-  int64_t stride = 0;  // row stride of a matrix, in elements; otherwise 0
+  int64_t stride = 0;        // row stride of a matrix, in elements; otherwise 0
+  int64_t batch_stride = 0;  // of matrices, in elements; otherwise 0
 };
 template <class T>
 OperandShape shape_of(const VectorView<T>& view) {
@@ -48,6 +50,11 @@ OperandShape shape_of(const VectorView<T>& view) {
 template <class T>
 OperandShape shape_of(const MatrixView<T>& view) {
   return {view.data, sizeof(T), alignof(T), 2, {view.rows, view.cols}, view.stride};
+}
+template <class T>
+OperandShape shape_of(const MatrixBatchView<T>& view) {
+  return {view.data,   sizeof(T),        alignof(T), 3, {view.batches, view.rows, view.cols},
+          view.stride, view.batch_stride};
 }
 template <class T>
 OperandShape shape_of(const ImageView<T>& view) {
@@ -141,6 +148,7 @@ class ArgumentCheck {
 
   void keep(Status violation);
   static bool left_out(const OperandShape& shape);
+  void check_batch(const char* name, const OperandShape& shape);
   void add(const char* name, const OperandShape& shape, bool written, Names may_be);
   void add(const Operand& operand);
   void same_shape(const char* name, const OperandShape& shape, const char* other_name,

@@ -45,6 +45,24 @@ MatrixView<T> matrix(T* data, int64_t rows, int64_t cols) {
   return {data, rows, cols, cols};
 }
 
+// `batches` row-major matrices of one shape. Element (i, j) of matrix b is
+// data[b * batch_stride + i * stride + j]. The default is packed. Inputs may have a batch_stride of 0: one
+// matrix for all.
+template <class T>
+struct MatrixBatchView {
+  T* data = nullptr;
+  int64_t batches = 0;
+  int64_t rows = 0;
+  int64_t cols = 0;
+  int64_t stride = cols;
+  int64_t batch_stride = saturating_product({rows, stride});
+
+  template <class U>
+  requires(std::is_same_v<U, const T> && !std::is_const_v<T>) operator MatrixBatchView<U>() const {
+    return {data, batches, rows, cols, stride, batch_stride};
+  }
+};
+
 // Packed NHWC: element (n, h, w, c) is data[((n * height + h) * width + w) * channels + c].
 template <class T>
 struct ImageView {

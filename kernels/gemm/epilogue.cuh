@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 
 namespace rondo {
 
@@ -116,7 +117,8 @@ bool rows_are_aligned(const T* data, int64_t stride) {
 // For a kernel that stores rows of 4 values.
 template <class T, class C>
 Epilogue gemm_epilogue(const GemmArgumentsOf<T, C>& g) {
-  return {g.alpha, g.beta, g.bias, g.relu, rows_are_aligned<4>(g.c, g.c_stride)};
+  const int64_t stride = std::gcd(g.c_stride, g.batches.c_stride);  // of the rows of all products
+  return {g.alpha, g.beta, g.bias, g.relu, rows_are_aligned<4>(g.c, stride)};
 }
 
 }  // namespace rondo

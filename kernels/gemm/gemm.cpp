@@ -24,9 +24,23 @@ Status checked_gemm(MatrixView<C> c, MatrixView<const T> a, MatrixView<const T> 
   return gemm_with_plan(kName, choose_gemm_plan(problem_of(arguments), device), arguments, workspace, stream);
 }
 
-#define RONDO_GEMM(T, C)                                                                      \
-  template Status checked_gemm<T, C>(MatrixView<C>, MatrixView<const T>, MatrixView<const T>, \
-                                     const GemmOptions&, Workspace, cudaStream_t);
+template <class T, class C>
+Status checked_gemm(MatrixBatchView<C> c, MatrixBatchView<const T> a, MatrixBatchView<const T> b,
+                    const GemmOptions& options, cudaStream_t stream) {
+  constexpr const char* kName = "gemm_strided_batched";
+  GemmArgumentsOf<T, C> arguments;
+  RONDO_RETURN_IF_ERROR(check_gemm(kName, c, a, b, options, &arguments));
+  DeviceProperties device;
+  RONDO_RETURN_IF_ERROR(device_properties(&device));
+  const GemmPlan plan = choose_batched_gemm_plan(problem_of(arguments), c.batches, device);
+  return gemm_with_plan(kName, plan, arguments, {}, stream);
+}
+
+#define RONDO_GEMM(T, C)                                                                                     \
+  template Status checked_gemm<T, C>(MatrixView<C>, MatrixView<const T>, MatrixView<const T>,                \
+                                     const GemmOptions&, Workspace, cudaStream_t);                           \
+  template Status checked_gemm<T, C>(MatrixBatchView<C>, MatrixBatchView<const T>, MatrixBatchView<const T>, \
+                                     const GemmOptions&, cudaStream_t);
 RONDO_FOR_GEMM_TYPES(RONDO_GEMM)
 #undef RONDO_GEMM
 

@@ -53,6 +53,21 @@ template <class C, class A, class B>
 [[nodiscard]] Status gemm(MatrixView<C> c, MatrixView<A> a, MatrixView<B> b, const GemmOptions& options,
                           Workspace workspace, cudaStream_t stream);
 
+// c[i] = relu(alpha * op(a[i]) op(b[i]) + beta * c[i] + bias) for all `batches` products, in one launch.
+//
+// The contract of gemm(), with these differences:
+// Layout: batch_stride elements from one matrix to the next. That of a or b may be 0: one matrix for all. The
+//   matrices of c lie apart, as blocks or as column ranges of one matrix, such as the heads of an attention.
+// Numerics, determinism: each sum is computed in ascending order of k, in one part: for a long sum the bits
+//   differ from those of gemm(). In fp32 they are those of gemm() otherwise. 16 bits, tf32 and tf32x3 are
+//   multiplied by mma.sync on every GPU.
+// Workspace: none.
+// Errors: also bad_argument for different numbers of batches, a negative batch_stride, matrices of c that
+//   overlap, and 2^31 tiles or more of all products.
+template <class C, class A, class B>
+[[nodiscard]] Status gemm_strided_batched(MatrixBatchView<C> c, MatrixBatchView<A> a, MatrixBatchView<B> b,
+                                          const GemmOptions& options, cudaStream_t stream);
+
 // The workspace in bytes for gemm() of matrices a and b of `type`, on all devices: the partial sums of
 // split-K or stream-K, and the transposed copies of operands. Reads only transpose_a, transpose_b and math of
 // the options.
@@ -64,16 +79,32 @@ template <class T, class C>
 [[nodiscard]] Status checked_gemm(MatrixView<C> c, MatrixView<const T> a, MatrixView<const T> b,
                                   const GemmOptions& options, Workspace workspace, cudaStream_t stream);
 
+template <class T, class C>
+[[nodiscard]] Status checked_gemm(MatrixBatchView<C> c, MatrixBatchView<const T> a,
+                                  MatrixBatchView<const T> b, const GemmOptions& options,
+                                  cudaStream_t stream);
+
+// The type of a and b, if gemm() takes these types.
 template <class C, class A, class B>
-Status gemm(MatrixView<C> c, MatrixView<A> a, MatrixView<B> b, const GemmOptions& options,
-            Workspace workspace, cudaStream_t stream) {
+struct GemmFactor {
   using T = std::remove_const_t<A>;
   static_assert(std::is_same_v<T, std::remove_const_t<B>>, "gemm(): a and b must have the same type");
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, __nv_bfloat16> || std::is_same_v<T, __half>,
                 "gemm(): a and b must be float, __nv_bfloat16 or __half");
   static_assert(std::is_same_v<C, T> || std::is_same_v<C, float>,
                 "gemm(): c must have the type of a and b, or float");
-  return checked_gemm<T, C>(c, a, b, options, workspace, stream);
+};
+
+template <class C, class A, class B>
+Status gemm(MatrixView<C> c, MatrixView<A> a, MatrixView<B> b, const GemmOptions& options,
+            Workspace workspace, cudaStream_t stream) {
+  return checked_gemm<typename GemmFactor<C, A, B>::T, C>(c, a, b, options, workspace, stream);
+}
+
+template <class C, class A, class B>
+Status gemm_strided_batched(MatrixBatchView<C> c, MatrixBatchView<A> a, MatrixBatchView<B> b,
+                            const GemmOptions& options, cudaStream_t stream) {
+  return checked_gemm<typename GemmFactor<C, A, B>::T, C>(c, a, b, options, stream);
 }
 
 }  // namespace rondo

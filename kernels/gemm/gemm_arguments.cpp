@@ -5,16 +5,19 @@
 #include <rondo/kernels/gemm/gemm_types.h>
 
 #include <type_traits>
+#include <utility>
 
 namespace rondo {
 
-template <class T, class C>
-Status check_gemm(const char* name, GemmWorkspaceBytes* needed, MatrixView<C> c, MatrixView<const T> a,
-                  MatrixView<const T> b, const GemmOptions& options, const Workspace& workspace,
-                  GemmArgumentsOf<T, C>* arguments) {
+namespace {
+
+// What the checks of one product and of a batch have in common. View<T>: a view of a matrix, or of a batch.
+template <class T, class C, template <class> class View>
+Status check_views(const char* name, GemmWorkspaceBytes* needed, const View<C>& c, const View<const T>& a,
+                   const View<const T>& b, const GemmOptions& options, const Workspace& workspace,
+                   ArgumentCheck check, GemmArgumentsOf<T, C>* arguments) {
   const int64_t m = options.transpose_a ? a.cols : a.rows, k = options.transpose_a ? a.rows : a.cols;
   const int64_t n = options.transpose_b ? b.rows : b.cols, k_of_b = options.transpose_b ? b.cols : b.rows;
-  ArgumentCheck check(name);
   check.input("a", a);
   check.input("b", b);
   check.output("c", c);
@@ -42,13 +45,39 @@ Status check_gemm(const char* name, GemmWorkspaceBytes* needed, MatrixView<C> c,
   g.transpose_a = options.transpose_a, g.transpose_b = options.transpose_b;
   g.alpha = options.alpha, g.beta = options.beta, g.bias = options.bias.data;
   g.relu = options.relu, g.arithmetic = arithmetic_of(dtype_of<T>, options.math);
+  g.batches = {};
+  return {};
+}
+
+}  // namespace
+
+template <class T, class C>
+Status check_gemm(const char* name, GemmWorkspaceBytes* needed, MatrixView<C> c, MatrixView<const T> a,
+                  MatrixView<const T> b, const GemmOptions& options, const Workspace& workspace,
+                  GemmArgumentsOf<T, C>* arguments) {
+  return check_views<T, C, MatrixView>(name, needed, c, a, b, options, workspace, ArgumentCheck(name),
+                                       arguments);
+}
+
+template <class T, class C>
+Status check_gemm(const char* name, MatrixBatchView<C> c, MatrixBatchView<const T> a,
+                  MatrixBatchView<const T> b, const GemmOptions& options, GemmArgumentsOf<T, C>* arguments) {
+  ArgumentCheck check(name);
+  for (const auto& [operand, batches] : {std::pair("a", a.batches), std::pair("b", b.batches)})
+    check.require(batches == c.batches, operand, " has ", counted(batches, "matrix", "matrices"),
+                  ", must have as many as c, ", c.batches);
+  RONDO_RETURN_IF_ERROR(
+      (check_views<T, C, MatrixBatchView>(name, nullptr, c, a, b, options, {}, std::move(check), arguments)));
+  arguments->batches = {c.batches, a.batch_stride, b.batch_stride, c.batch_stride};
   return {};
 }
 
 #define RONDO_CHECK_GEMM(T, C)                                                                     \
   template Status check_gemm(const char*, GemmWorkspaceBytes*, MatrixView<C>, MatrixView<const T>, \
                              MatrixView<const T>, const GemmOptions&, const Workspace&,            \
-                             GemmArgumentsOf<T, C>*);
+                             GemmArgumentsOf<T, C>*);                                              \
+  template Status check_gemm(const char*, MatrixBatchView<C>, MatrixBatchView<const T>,            \
+                             MatrixBatchView<const T>, const GemmOptions&, GemmArgumentsOf<T, C>*);
 RONDO_FOR_GEMM_TYPES(RONDO_CHECK_GEMM)
 #undef RONDO_CHECK_GEMM
 

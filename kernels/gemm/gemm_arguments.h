@@ -7,6 +7,12 @@
 
 namespace rondo {
 
+// The products of gemm_strided_batched(): their number, and the distance of their operands in elements.
+struct GemmBatches {
+  int64_t count = 1;
+  int64_t a_stride = 0, b_stride = 0, c_stride = 0;
+};
+
 // The checked arguments of gemm(). op(A)(i, l) is a[i * a_stride + l], or a[l * a_stride + i] if A is
 // transposed. The same holds for B. T is the type of A and B, and C that of c; void if it is known at run
 // time.
@@ -24,6 +30,7 @@ struct GemmArgumentsOf {
   const float* bias;  // null for none
   bool relu;
   Arithmetic arithmetic;
+  GemmBatches batches = {};  // more than one: by the pipelined kernel (fma/pipelined.cuh) without split-K
 };
 using GemmArguments = GemmArgumentsOf<float>;
 
@@ -36,5 +43,10 @@ template <class T, class C>
 Status check_gemm(const char* name, GemmWorkspaceBytes* needed, MatrixView<C> c, MatrixView<const T> a,
                   MatrixView<const T> b, const GemmOptions& options, const Workspace& workspace,
                   GemmArgumentsOf<T, C>* arguments);
+
+// The checks of gemm_strided_batched().
+template <class T, class C>
+Status check_gemm(const char* name, MatrixBatchView<C> c, MatrixBatchView<const T> a,
+                  MatrixBatchView<const T> b, const GemmOptions& options, GemmArgumentsOf<T, C>* arguments);
 
 }  // namespace rondo

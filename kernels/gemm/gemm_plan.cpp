@@ -205,6 +205,15 @@ GemmPlan choose_gemm_plan(const GemmProblem& product, const DeviceProperties& de
   return plan;
 }
 
+GemmPlan choose_batched_gemm_plan(const GemmProblem& product, int64_t batches,
+                                  const DeviceProperties& device) {
+  GemmPlan plan;
+  plan.parts = {1, product.shape.k};
+  plan.tile = choose_tile(product.shape.m, product.shape.n, batches,
+                          {.order_a = product.a.order, .arithmetic = product.arithmetic}, device);
+  return plan;
+}
+
 int64_t partial_sums_bytes(const GemmShape& shape, const GemmPlan& plan) {
   if (plan.stream_k_blocks > 0) return stream_k_workspace_bytes(plan.tile, plan.stream_k_blocks);
   return plan.parts.splits > 1 ? partials_bytes(shape.m, shape.n, plan.parts.splits) : 0;

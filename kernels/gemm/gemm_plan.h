@@ -106,6 +106,11 @@ std::ostream& operator<<(std::ostream& out, const GemmPlan& plan);
 // if they are at most kStreamKBlocks.
 GemmPlan choose_gemm_plan(const GemmProblem& product, const DeviceProperties& device);
 
+// The tile for a batch of products, one launch of the pipelined kernel: by multiply-adds or mma.sync, without
+// split-K. The kernels of wgmma take one product.
+GemmPlan choose_batched_gemm_plan(const GemmProblem& product, int64_t batches,
+                                  const DeviceProperties& device);
+
 // The workspace of a plan: the partial sums of split-K or stream-K, and after them the transposed copies of
 // operands.
 int64_t partial_sums_bytes(const GemmShape& shape, const GemmPlan& plan);

@@ -36,7 +36,7 @@ Status make_copies(GemmArguments& g, const GemmPlan& plan, const Workspace& work
 template <class T, class C>
 Status gemm_with_plan(const char* name, const GemmPlan& plan, GemmArgumentsOf<T, C> g, Workspace workspace,
                       cudaStream_t stream) {
-  if (g.m == 0 || g.n == 0) return {};
+  if (g.m == 0 || g.n == 0 || g.batches.count == 0) return {};
   if (plan.tile.arithmetic != g.arithmetic)
     return bad_argument(name, ": the tile is one of ", name_of(plan.tile.arithmetic), ", the product one of ",
                         name_of(g.arithmetic));

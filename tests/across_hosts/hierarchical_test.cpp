@@ -6,11 +6,11 @@
 #include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/exact_data.h>
 #include <rondo/tests/collectives/settings.h>
+#include <rondo/tests/support/test_process.h>
 
 #ifdef __SIMT__
 #include <rondo/tests/support/peer_links.h>
 #include <rondo/tests/support/skip_without_devices.h>
-#include <rondo/tests/support/test_process.h>
 #include <simt/settings.h>
 #endif
 

@@ -71,6 +71,36 @@ std::vector<Operation> gemms() {
 }
 
 template <class T>
+void add_batches(std::vector<Operation>& all) {
+  if (!check_factor_type("", dtype_of<T>).ok()) return;
+  all.push_back(
+      {concat("gemm_strided_batched/", name_of(dtype_of<T>)), [](Arguments& a, cudaStream_t stream) {
+         const int64_t batches = a.size("batches", 3), m = a.size("m", 5), n = a.size("n", 6),
+                       k = a.size("k", 30);
+         const auto view = [&]<class E>(const char* name, int64_t rows, int64_t cols, E*) {
+           const int64_t stride = a.size(concat(name, ".stride").c_str(), cols + 2, cols);
+           const int64_t distance = a.size(concat(name, ".batch_stride").c_str(), rows * (cols + 2),
+                                           std::is_const_v<E> ? 0 : rows * (cols + 2) - 2);
+           return MatrixBatchView<E>{nullptr, batches, rows, cols, stride, distance};
+         };
+         const T* const factor = nullptr;
+         T* const result = nullptr;
+         const auto va = a.input("a", view("a", m, k, factor));
+         const auto vb = a.input("b", view("b", k, n, factor));
+         const auto vc = a.output("c", view("c", m, n, result));
+         return gemm_strided_batched(vc, va, vb,
+                                     {.bias = a.input("bias", VectorView<const float>{nullptr, n})}, stream);
+       }});
+}
+std::vector<Operation> batched_gemms() {
+  std::vector<Operation> all;
+  add_batches<float>(all);
+  add_batches<__nv_bfloat16>(all);
+  add_batches<__half>(all);
+  return all;
+}
+
+template <class T>
 void add_tensor_products(std::vector<Operation>& all) {
   for (const TensorProduct<T>& product : tensor_products<T>()) {
     all.push_back(
@@ -770,9 +800,9 @@ void add_operations_of(std::vector<Operation>& all) {
 std::vector<Operation> all_operations() {
   std::vector<Operation> all;
   for (const std::vector<Operation>& some :
-       {gemms(), tensor_gemms(), convolutions(), norm_statistics(), casts<__nv_bfloat16>(), casts<__half>(),
-        narrow_optimizers<__nv_bfloat16>(), narrow_optimizers<__half>(), random_operations(), optimizers(),
-        data_operations(), comparisons()})
+       {gemms(), batched_gemms(), tensor_gemms(), convolutions(), norm_statistics(), casts<__nv_bfloat16>(),
+        casts<__half>(), narrow_optimizers<__nv_bfloat16>(), narrow_optimizers<__half>(), random_operations(),
+        optimizers(), data_operations(), comparisons()})
     all.insert(all.end(), some.begin(), some.end());
   add_operations_of<float>(all);
   add_operations_of<__nv_bfloat16>(all);

@@ -126,6 +126,9 @@ class Arguments {
     int64_t elements = 1;
     if (shape.dimensions == 2)
       elements = (shape.sides[0] - 1) * shape.stride + shape.sides[1];
+    else if (shape.dimensions == 3)
+      elements =
+          (shape.sides[0] - 1) * shape.batch_stride + (shape.sides[1] - 1) * shape.stride + shape.sides[2];
     else
       for (int i = 0; i < shape.dimensions; ++i) elements *= shape.sides[static_cast<size_t>(i)];
     EXPECT_LE(elements * shape.element_bytes, kMaxBytes);

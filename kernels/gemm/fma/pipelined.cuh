@@ -10,6 +10,7 @@
 #include <rondo/kernels/gemm/partial_sums.cuh>
 
 #include <algorithm>
+#include <numeric>
 #include <type_traits>
 
 namespace rondo {
@@ -22,6 +23,7 @@ struct PipelinedParameters {
   Arguments gemm;
   int a_width, b_width;  // elements per copy
   int64_t tiles_n;
+  int64_t tiles;  // of one product; the blocks of a batch's products follow one after the other
   int64_t k_per_split;
   Epilogue epilogue;
   Partials partials;  // null data: k is not split, and the kernel stores the result
@@ -31,14 +33,15 @@ struct PipelinedParameters {
 // Stores one row of a thread's results.
 template <class T, int N>
 __device__ __forceinline__ void store_row(const PipelinedParameters<T>& p, int64_t row, int64_t column,
-                                          const Vec<N>& sums) {
+                                          const Vec<N>& sums, int64_t batch = 0) {
   const auto& g = p.gemm;
+  const int64_t at = batch * g.batches.c_stride + row * g.c_stride;
   if constexpr (std::is_same_v<T, float>)
-    p.epilogue.store_tile_row(g.c + row * g.c_stride, column, g.n, sums);
+    p.epilogue.store_tile_row(g.c + at, column, g.n, sums);
   else if (p.float_result)
-    p.epilogue.store_tile_row(static_cast<float*>(g.c) + row * g.c_stride, column, g.n, sums);
+    p.epilogue.store_tile_row(static_cast<float*>(g.c) + at, column, g.n, sums);
   else
-    p.epilogue.store_row(static_cast<T*>(g.c) + row * g.c_stride, column, g.n, sums);
+    p.epilogue.store_row(static_cast<T*>(g.c) + at, column, g.n, sums);
 }
 
 template <class Tile, Order OrderA, Order OrderB>
@@ -46,16 +49,19 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void gemm_pipe
     const PipelinedParameters<typename Tile::Element> p) {
   auto& shared = shared_memory<TileShared<Tile, OrderA, OrderB>>();
   const auto& g = p.gemm;
-  const int64_t m0 = blockIdx.x / p.tiles_n * Tile::kM, n0 = blockIdx.x % p.tiles_n * Tile::kN;
+  const int64_t batch = blockIdx.x / p.tiles, tile = blockIdx.x % p.tiles;
+  const int64_t m0 = tile / p.tiles_n * Tile::kM, n0 = tile % p.tiles_n * Tile::kN;
   const int64_t k0 = blockIdx.y * p.k_per_split;
   const int64_t k = min(g.k - k0, p.k_per_split);
 
   MatrixLoader<OrderA, KTileA<Tile, OrderA>, Tile::kM, Tile> a(
-      g.a + (OrderA == Order::k_major ? m0 * g.a_stride + k0 : k0 * g.a_stride + m0), g.a_stride, g.m - m0, k,
-      p.a_width);
+      g.a + batch * g.batches.a_stride +
+          (OrderA == Order::k_major ? m0 * g.a_stride + k0 : k0 * g.a_stride + m0),
+      g.a_stride, g.m - m0, k, p.a_width);
   MatrixLoader<OrderB, KTileB<Tile, OrderB>, Tile::kN, Tile> b(
-      g.b + (OrderB == Order::k_major ? n0 * g.b_stride + k0 : k0 * g.b_stride + n0), g.b_stride, g.n - n0, k,
-      p.b_width);
+      g.b + batch * g.batches.b_stride +
+          (OrderB == Order::k_major ? n0 * g.b_stride + k0 : k0 * g.b_stride + n0),
+      g.b_stride, g.n - n0, k, p.b_width);
   Accumulators<Tile> acc;
   tile_mainloop<Tile, OrderA, OrderB>(acc, shared, a, b, ceil_div<int64_t>(k, Tile::kK));
 
@@ -65,7 +71,7 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void gemm_pipe
     if (p.partials.data)
       p.epilogue.store_tile_row(p.partials.row(blockIdx.y, row), n0 + column, g.n, sums);
     else
-      store_row(p, row, n0 + column, sums);
+      store_row(p, row, n0 + column, sums, batch);
   });
 }
 
@@ -73,24 +79,26 @@ template <class Tile, Order OrderA, Order OrderB>
 Status launch_pipelined_kernel(const char* name, PipelinedParameters<typename Tile::Element>& p,
                                int64_t splits, cudaStream_t stream) {
   p.tiles_n = ceil_div<int64_t>(p.gemm.n, Tile::kN);
-  const LaunchShape shape = {.grid_x = ceil_div<int64_t>(p.gemm.m, Tile::kM) * p.tiles_n,
+  p.tiles = ceil_div<int64_t>(p.gemm.m, Tile::kM) * p.tiles_n;
+  const LaunchShape shape = {.grid_x = saturating_product({p.tiles, p.gemm.batches.count}),
                              .grid_y = splits,
                              .block_x = Tile::kThreads,
                              .shared_bytes = sizeof(TileShared<Tile, OrderA, OrderB>)};
   return launch(name, shape, stream, gemm_pipelined_kernel<Tile, OrderA, OrderB>, p);
 }
 
-// All parameters but tiles_n.
+// All parameters but tiles_n and tiles.
 template <class T, class C>
 PipelinedParameters<T> pipelined_parameters(const GemmArgumentsOf<T, C>& g, const SplitK& parts,
                                             Workspace workspace) {
   const bool split = parts.splits > 1;
   PipelinedParameters<T> p = {};
-  p.gemm = {g.m,        g.n,           g.k,           g.a,     g.b,    g.c,    g.a_stride, g.b_stride,
-            g.c_stride, g.transpose_a, g.transpose_b, g.alpha, g.beta, g.bias, g.relu,     g.arithmetic};
+  p.gemm = {g.m,        g.n,        g.k,        g.a,           g.b,           g.c,
+            g.a_stride, g.b_stride, g.c_stride, g.transpose_a, g.transpose_b, g.alpha,
+            g.beta,     g.bias,     g.relu,     g.arithmetic,  g.batches};
   p.float_result = std::is_same_v<C, float>;
-  p.a_width = copy_width(g.a, g.a_stride, g.transpose_a ? g.m : g.k);
-  p.b_width = copy_width(g.b, g.b_stride, g.transpose_b ? g.k : g.n);
+  p.a_width = copy_width(g.a, std::gcd(g.a_stride, g.batches.a_stride), g.transpose_a ? g.m : g.k);
+  p.b_width = copy_width(g.b, std::gcd(g.b_stride, g.batches.b_stride), g.transpose_b ? g.k : g.n);
   p.k_per_split = split ? parts.k_per_split : std::max<int64_t>(g.k, 1);
   p.epilogue = split ? Epilogue{.aligned = true} : gemm_epilogue(g);
   if (split) p.partials = {static_cast<float*>(workspace.data), g.m, g.n, parts.splits};

@@ -25,6 +25,26 @@ void add_gemms(std::vector<Operation>& all) {
              }});
 }
 
+// Heads: column ranges of matrices; and one matrix for all.
+template <class T>
+void add_batches(std::vector<Operation>& all) {
+  if (!check_factor_type("", dtype_of<T>).ok()) return;
+  for (const bool heads : {false, true})
+    all.push_back(
+        {concat("gemm_strided_batched_", name_of(dtype_of<T>), heads ? "_of_heads" : ""), [=](Operands& o) {
+           constexpr int64_t kBatches = 3, kM = 36, kN = 40, kK = 32;
+           T *c = o.in_out(o.values_of<T>(kBatches * kM * kN)), *a = o.in(o.values_of<T>(kBatches * kM * kK)),
+             *b = o.in(o.values_of<T>(kK * kN));
+           MatrixBatchView<T> vc = {c, kBatches, kM, kN}, va = {a, kBatches, kM, kK};
+           if (heads) {
+             vc.stride = kBatches * kN, vc.batch_stride = kN;
+             va.stride = kBatches * kK, va.batch_stride = kK;
+           }
+           const MatrixBatchView<T> vb = {b, kBatches, kK, kN, kN, 0};
+           return gemm_strided_batched(vc, va, vb, {.beta = 0.5f, .bias = {o.in(kN), kN}}, o.stream());
+         }});
+}
+
 template <class T>
 void add_tensor_products(std::vector<Operation>& all) {
   constexpr int64_t kM = 40, kN = 40, kK = 64;
@@ -65,6 +85,9 @@ void add_tensor_products(std::vector<Operation>& all) {
 
 void add_products(std::vector<Operation>& all) {
   add_gemms(all);
+  add_batches<float>(all);
+  add_batches<__nv_bfloat16>(all);
+  add_batches<__half>(all);
   add_tensor_products<float>(all);
   add_tensor_products<__nv_bfloat16>(all);
   add_tensor_products<__half>(all);
