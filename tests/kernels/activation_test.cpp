@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/activation/add.h>
+#include <rondo/kernels/activation/gelu.h>
 #include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/activation/sigmoid.h>
+#include <rondo/kernels/core/activation_functions.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -93,6 +96,36 @@ TEST(ReluBackward, InPlace) {
   const GuardedBuffer<float> y({0, 2, 0, 4, 0});
   ASSERT_TRUE(ok(relu_backward(dy.view(), dy.view(), {y.data(), 5}, stream)));
   EXPECT_TRUE(all_equal_bits(dy.download(), {0, 2, 0, 4, 0}));
+}
+
+// activation_functions_test.cpp has the errors of the functions, alignment_test all alignments; this one
+// checks that each operator computes its own, on the device with the bits of the host.
+TEST(SmoothActivations, AreThoseOfTheirFunctions) {
+  const Stream stream;
+  for (const int64_t size : {0, 1, 5, 4099}) {
+    std::vector<float> x = normal_values(size, 1);
+    for (float& value : x) value *= 4;
+    const std::vector<float> dy = normal_values(size, 2);
+    const GuardedBuffer<float> in(x, 1), in_dy(dy);
+    GuardedBuffer<float> out(size, 2);
+    const auto expect = [&](const Status& status, const char* name, const auto& function) {
+      SCOPED_TRACE(name);
+      ASSERT_TRUE(ok(status));
+      std::vector<float> want;
+      for (size_t i = 0; i < x.size(); ++i) want.push_back(function(x[i], dy[i]));
+      EXPECT_TRUE(all_equal_bits(out.download(), want));
+    };
+    const VectorView<const float> vx = {in.data(), size}, vdy = {in_dy.data(), size};
+    expect(gelu(out.view(), vx, stream), "gelu", [](float v, float) { return gelu_of(v); });
+    expect(gelu_tanh(out.view(), vx, stream), "gelu_tanh", [](float v, float) { return gelu_tanh_of(v); });
+    expect(sigmoid(out.view(), vx, stream), "sigmoid", [](float v, float) { return sigmoid_of(v); });
+    expect(gelu_backward(out.view(), vdy, vx, stream), "gelu_backward",
+           [](float v, float d) { return d * gelu_slope(v); });
+    expect(gelu_tanh_backward(out.view(), vdy, vx, stream), "gelu_tanh_backward",
+           [](float v, float d) { return d * gelu_tanh_slope(v); });
+    expect(sigmoid_backward(out.view(), vdy, vx, stream), "sigmoid_backward",
+           [](float v, float d) { return d * fmaf(-v, v, v); });
+  }
 }
 
 TEST(Relu, BadArguments) {

@@ -7,7 +7,9 @@
 
 #include <rondo/kernels/activation/add.h>
 #include <rondo/kernels/activation/cast.h>
+#include <rondo/kernels/activation/gelu.h>
 #include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/activation/sigmoid.h>
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/data/batch.h>
@@ -494,6 +496,32 @@ std::vector<Operation> group_norms() {
            }}};
 }
 
+// Activations: y from x, and dx from dy and what forward read or wrote.
+template <class T>
+std::vector<Operation> smooth_activations() {
+  std::vector<Operation> all;
+  using Forward = Status (*)(VectorView<T>, VectorView<const T>, cudaStream_t);
+  for (const auto& [name, run] : {std::pair<const char*, Forward>{"gelu", gelu<T>},
+                                  {"gelu_tanh", gelu_tanh<T>},
+                                  {"sigmoid", sigmoid<T>}})
+    all.push_back({typed<T>(name), [run = run](Arguments& a, cudaStream_t stream) {
+                     const int64_t size = a.size("size", 9);
+                     const auto y = a.output("y", VectorView<T>{nullptr, size}, {"x"});
+                     return run(y, a.input("x", VectorView<const T>{nullptr, size}), stream);
+                   }});
+  using Backward = Status (*)(VectorView<T>, VectorView<const T>, VectorView<const T>, cudaStream_t);
+  for (const auto& [name, run] : {std::pair<const char*, Backward>{"gelu_backward", gelu_backward<T>},
+                                  {"gelu_tanh_backward", gelu_tanh_backward<T>},
+                                  {"sigmoid_backward", sigmoid_backward<T>}})
+    all.push_back({typed<T>(name), [run = run](Arguments& a, cudaStream_t stream) {
+                     const int64_t size = a.size("size", 9);
+                     const auto dx = a.output("dx", VectorView<T>{nullptr, size}, {"dy", "saved"});
+                     const auto dy = a.input("dy", VectorView<const T>{nullptr, size});
+                     return run(dx, dy, a.input("saved", VectorView<const T>{nullptr, size}), stream);
+                   }});
+  return all;
+}
+
 template <class T>
 std::vector<Operation> elementwise_operations() {
   return {{typed<T>("relu"),
@@ -792,8 +820,9 @@ std::vector<Operation> comparisons() {
 template <class T>
 void add_operations_of(std::vector<Operation>& all) {
   for (const std::vector<Operation>& some :
-       {pools<T>(), norms<T>(), layer_norms<T>(), group_norms<T>(), elementwise_operations<T>(), losses<T>(),
-        losses_with_options<T>(), softmaxes<T>(), gathers<T>(), reductions<T>()})
+       {pools<T>(), norms<T>(), layer_norms<T>(), group_norms<T>(), elementwise_operations<T>(),
+        smooth_activations<T>(), losses<T>(), losses_with_options<T>(), softmaxes<T>(), gathers<T>(),
+        reductions<T>()})
     all.insert(all.end(), some.begin(), some.end());
 }
 

@@ -4,7 +4,9 @@
 
 #include <rondo/kernels/activation/add.h>
 #include <rondo/kernels/activation/cast.h>
+#include <rondo/kernels/activation/gelu.h>
 #include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/activation/sigmoid.h>
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/dropout.h>
@@ -74,6 +76,24 @@ TYPED_TEST(NarrowOperators, Elementwise) {
       return relu_backward(of<T>(out).view(), of<T>(a).view(), of<T>(y).view(), this->stream);
     });
     EXPECT_TRUE(out.agrees()) << "relu_backward of " << size;
+    this->run([&]<class T>(T) { return gelu(of<T>(out).view(), of<T>(a).view(), this->stream); });
+    EXPECT_TRUE(out.agrees()) << "gelu of " << size;
+    this->run([&]<class T>(T) { return gelu_tanh(of<T>(out).view(), of<T>(a).view(), this->stream); });
+    EXPECT_TRUE(out.agrees()) << "gelu_tanh of " << size;
+    this->run([&]<class T>(T) { return sigmoid(of<T>(out).view(), of<T>(a).view(), this->stream); });
+    EXPECT_TRUE(out.agrees()) << "sigmoid of " << size;
+    this->run([&]<class T>(T) {
+      return gelu_backward(of<T>(out).view(), of<T>(a).view(), of<T>(y).view(), this->stream);
+    });
+    EXPECT_TRUE(out.agrees()) << "gelu_backward of " << size;
+    this->run([&]<class T>(T) {
+      return gelu_tanh_backward(of<T>(out).view(), of<T>(a).view(), of<T>(y).view(), this->stream);
+    });
+    EXPECT_TRUE(out.agrees()) << "gelu_tanh_backward of " << size;
+    this->run([&]<class T>(T) {
+      return sigmoid_backward(of<T>(out).view(), of<T>(a).view(), of<T>(y).view(), this->stream);
+    });
+    EXPECT_TRUE(out.agrees()) << "sigmoid_backward of " << size;
     this->run([&]<class T>(T) {
       return add(of<T>(sum).view(), of<T>(a).view(), of<T>(b).view(), relu_after, this->stream);
     });

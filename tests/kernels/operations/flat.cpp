@@ -1,7 +1,9 @@
 // Operations on flat arrays.
 #include <rondo/kernels/activation/add.h>
 #include <rondo/kernels/activation/cast.h>
+#include <rondo/kernels/activation/gelu.h>
 #include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/activation/sigmoid.h>
 #include <rondo/kernels/data/fill.h>
 #include <rondo/kernels/optimizer/adam.h>
 #include <rondo/kernels/optimizer/sgd.h>
@@ -14,6 +16,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
 namespace rondo::test {
 namespace {
@@ -35,6 +38,23 @@ void add_flat_operations(std::vector<Operation>& all, int64_t size) {
     float *dx = o.out(size), *dy = o.in(size), *y = o.in(size);
     return relu_backward({dx, size}, {dy, size}, {y, size}, o.stream());
   });
+  using Forward = Status (*)(VectorView<float>, VectorView<const float>, cudaStream_t);
+  for (const auto& [name, run] : {std::pair<const char*, Forward>{"gelu", gelu<float>},
+                                  {"gelu_tanh", gelu_tanh<float>},
+                                  {"sigmoid", sigmoid<float>}})
+    add_one(name, [=, run = run](Operands& o) {
+      float *y = o.out(size), *x = o.in(size);
+      return run({y, size}, {x, size}, o.stream());
+    });
+  using Backward =
+      Status (*)(VectorView<float>, VectorView<const float>, VectorView<const float>, cudaStream_t);
+  for (const auto& [name, run] : {std::pair<const char*, Backward>{"gelu_backward", gelu_backward<float>},
+                                  {"gelu_tanh_backward", gelu_tanh_backward<float>},
+                                  {"sigmoid_backward", sigmoid_backward<float>}})
+    add_one(name, [=, run = run](Operands& o) {
+      float *dx = o.out(size), *dy = o.in(size), *saved = o.in(size);
+      return run({dx, size}, {dy, size}, {saved, size}, o.stream());
+    });
   add_one("cast", [=](Operands& o) {
     auto* const y = o.out<__nv_bfloat16>(size);
     const float* x = o.in(size);
