@@ -3,6 +3,8 @@
 // sizes do not fit.
 
 #include <rondo/bench/support/bench.h>
+#include <rondo/kernels/activation/add_bias.h>
+#include <rondo/kernels/activation/gelu.h>
 #include <rondo/kernels/activation/relu.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/loss/binary_cross_entropy.h>
@@ -279,6 +281,55 @@ BENCHMARK_CAPTURE(softmax_of, plain / 1000_columns, false, 1 << 15, 1000)->UseMa
 BENCHMARK_CAPTURE(softmax_of, plain / 4096_columns, false, 1 << 13, 4096)->UseManualTime();
 BENCHMARK_CAPTURE(softmax_of, logarithm / 32000_columns, true, 1 << 10, 32000)->UseManualTime();
 BENCHMARK_CAPTURE(softmax_of, logarithm / 128256_columns, true, 256, 128256)->UseManualTime();
+
+// An activation of `size` elements, and its gradient.
+void gelu_of(benchmark::State& state, int64_t size) {
+  Buffer<float> x = normal_buffer(size, 1), y(size);
+  std::vector<double> expected;
+  const std::vector<float> x_host = x.download();
+  for (size_t i = 0; i < kChecked; ++i)
+    expected.push_back(double{x_host[i]} * 0.5 * std::erfc(-double{x_host[i]} / std::sqrt(2.0)));
+  time_checked(
+      state, 2 * kFloat * static_cast<double>(size),
+      [&](cudaStream_t stream) {
+        return gelu({y.data(), size}, {x.data(), size}, stream);
+      },
+      y, expected);
+}
+BENCHMARK_CAPTURE(gelu_of, large, 32 << 20)->UseManualTime();
+
+void gelu_backward_of(benchmark::State& state, int64_t size) {
+  Buffer<float> dy = normal_buffer(size, 1), x = normal_buffer(size, 2), dx(size);
+  std::vector<double> expected;
+  const std::vector<float> dy_host = dy.download(), x_host = x.download();
+  for (size_t i = 0; i < kChecked; ++i) {
+    const double value = x_host[i];
+    expected.push_back(dy_host[i] * (0.5 * std::erfc(-value / std::sqrt(2.0)) +
+                                     value * std::exp(-value * value / 2) / std::sqrt(2 * std::acos(-1.0))));
+  }
+  time_checked(
+      state, 3 * kFloat * static_cast<double>(size),
+      [&](cudaStream_t stream) {
+        return gelu_backward({dx.data(), size}, {dy.data(), size}, {x.data(), size}, stream);
+      },
+      dx, expected);
+}
+BENCHMARK_CAPTURE(gelu_backward_of, large, 32 << 20)->UseManualTime();
+
+void add_bias_of(benchmark::State& state, int64_t rows, int64_t cols) {
+  Buffer<float> x = normal_buffer(rows * cols, 1), bias = normal_buffer(cols, 2), y(rows * cols);
+  std::vector<double> expected;
+  const std::vector<float> x_host = x.download(), bias_host = bias.download();
+  for (size_t i = 0; i < kChecked; ++i) expected.push_back(double{x_host[i]} + bias_host[i]);
+  time_checked(
+      state, 2 * kFloat * static_cast<double>(rows * cols),
+      [&](cudaStream_t stream) {
+        return add_bias(matrix(y.data(), rows, cols), matrix<const float>(x.data(), rows, cols),
+                        {bias.data(), cols}, stream);
+      },
+      y, expected);
+}
+BENCHMARK_CAPTURE(add_bias_of, positions, 1 << 13, 49 * 64)->UseManualTime();
 
 void softmax_backward_of(benchmark::State& state, int64_t rows, int64_t cols) {
   Buffer<float> dy = normal_buffer(rows * cols, 1), y = normal_buffer(rows * cols, 2), dx(rows * cols);

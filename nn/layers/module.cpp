@@ -74,7 +74,7 @@ Value Residual::build(Graph& graph, Value x) const {
     throw Error(bad_argument("Residual: the output of the body is ", text(y.shape),
                              ", that of the shortcut is ", text(other.shape), ", must be the same"));
   auto op = std::make_unique<AddOp>();
-  op->fuse_relu();
+  if (options_.relu) op->fuse_relu();
   return graph.add(std::move(op), {y, other}, y.shape);
 }
 

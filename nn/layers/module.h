@@ -65,16 +65,22 @@ class Sequential : public Module {
 };
 
 // relu(body(x) + shortcut(x)), from He et al., "Deep residual learning for image recognition", 2015. Without
-// a shortcut, computes relu(body(x) + x); body(x) must then have the shape of x.
+// a shortcut, computes relu(body(x) + x); body(x) must then have the shape of x. The ReLU can be left out, as
+// in the blocks of a transformer.
 class Residual : public Module {
  public:
-  explicit Residual(AnyModule body) : body_(std::move(body)) {}
+  struct Options {
+    bool relu = true;
+  };
+  explicit Residual(AnyModule body) : Residual(std::move(body), Options{}) {}
+  Residual(AnyModule body, Options options) : body_(std::move(body)), options_(options) {}
   Residual(AnyModule body, AnyModule shortcut) : body_(std::move(body)), shortcut_{std::move(shortcut)} {}
   Value build(Graph& graph, Value x) const override;
 
  private:
   AnyModule body_;
   std::vector<AnyModule> shortcut_;  // zero or one
+  Options options_;
 };
 
 // The network as a chain of modules. Nested Sequentials are flattened.

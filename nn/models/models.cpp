@@ -1,9 +1,11 @@
 #include <rondo/nn/models/models.h>
 
 #include <rondo/kernels/core/counted.h>
+#include <rondo/nn/layers/attention.h>
 #include <rondo/nn/layers/batch_norm.h>
 #include <rondo/nn/layers/conv2d.h>
 #include <rondo/nn/layers/linear.h>
+#include <rondo/nn/layers/norm.h>
 #include <rondo/nn/layers/simple.h>
 
 #include <utility>
@@ -80,6 +82,27 @@ AnyModule mobilenet(int64_t classes, WeightInit weights) {
   return Sequential(std::move(modules));
 }
 
+AnyModule vit(int64_t classes, WeightInit weights, int64_t blocks) {
+  if (blocks < 0)
+    throw Error(bad_argument("vit: it has ", counted(blocks, "block"), ", must have at least 0"));
+  constexpr int64_t kChannels = 64, kHeads = 4;
+  const Residual::Options sum = {.relu = false};
+  std::vector<AnyModule> modules = {Conv2d(kChannels, 4, {.stride = 4, .weights = weights}),
+                                    PositionEmbedding()};
+  for (int64_t block = 0; block < blocks; ++block) {
+    modules.push_back(
+        Residual(Sequential{LayerNorm(), MultiHeadAttention(kHeads, {.weights = weights})}, sum));
+    modules.push_back(Residual(Sequential{LayerNorm(), Conv2d(2 * kChannels, 1, {.weights = weights}), GELU(),
+                                          Conv2d(kChannels, 1, {.weights = weights})},
+                               sum));
+  }
+  modules.push_back(LayerNorm());
+  modules.push_back(GlobalAvgPool());
+  modules.push_back(Flatten());
+  modules.push_back(Linear(classes, {.weights = weights}));
+  return Sequential(std::move(modules));
+}
+
 AnyModule mlp(int64_t layers, int64_t width, int64_t outputs, WeightInit weights) {
   if (layers < 0)
     throw Error(bad_argument("mlp: it has ", counted(layers, "layer"), ", must have at least 0"));
@@ -92,7 +115,7 @@ AnyModule mlp(int64_t layers, int64_t width, int64_t outputs, WeightInit weights
   return Sequential(std::move(modules));
 }
 
-std::vector<std::string> image_model_names() { return {"lenet", "resnet18", "mobilenet"}; }
+std::vector<std::string> image_model_names() { return {"lenet", "resnet18", "mobilenet", "vit"}; }
 
 std::vector<std::string> model_names() {
   std::vector<std::string> names = image_model_names();
@@ -105,6 +128,7 @@ NamedModel model(const std::string& name, WeightInit weights) {
   if (name == "lenet") return {lenet(10, weights), kFashionMnist};
   if (name == "resnet18") return {resnet18(10, weights), kFashionMnist};
   if (name == "mobilenet") return {mobilenet(10, weights), kFashionMnist};
+  if (name == "vit") return {vit(10, weights), kFashionMnist};
   if (name == "mlp") return {mlp(90, 2056, 10, weights), {1, 1, 1024}};
   std::string names;
   for (const std::string& known : model_names()) names += (names.empty() ? "" : ", ") + known;

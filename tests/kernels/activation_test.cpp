@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/activation/add.h>
+#include <rondo/kernels/activation/add_bias.h>
 #include <rondo/kernels/activation/gelu.h>
 #include <rondo/kernels/activation/relu.h>
 #include <rondo/kernels/activation/sigmoid.h>
@@ -125,6 +126,21 @@ TEST(SmoothActivations, AreThoseOfTheirFunctions) {
            [](float v, float d) { return d * gelu_tanh_slope(v); });
     expect(sigmoid_backward(out.view(), vdy, vx, stream), "sigmoid_backward",
            [](float v, float d) { return d * fmaf(-v, v, v); });
+  }
+}
+
+TEST(AddBias, AddsTheRowToEachRow) {
+  const Stream stream;
+  for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>(0, 5), {1, 1}, {7, 5}, {30, 64}, {3, 4100}}) {
+    SCOPED_TRACE(concat(rows, " x ", cols));
+    const std::vector<float> x = normal_values(rows * cols, 1), bias = normal_values(cols, 2);
+    const GuardedBuffer<float> in(x), in_bias(bias);
+    GuardedBuffer<float> out(rows * cols);
+    ASSERT_TRUE(ok(add_bias(matrix(out.data(), rows, cols), matrix<const float>(in.data(), rows, cols),
+                            {in_bias.data(), cols}, stream)));
+    std::vector<float> want;
+    for (size_t i = 0; i < x.size(); ++i) want.push_back(x[i] + bias[i % bias.size()]);
+    EXPECT_TRUE(all_equal_bits(out.download(), want));
   }
 }
 

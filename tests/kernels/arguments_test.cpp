@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/activation/add.h>
+#include <rondo/kernels/activation/add_bias.h>
 #include <rondo/kernels/activation/cast.h>
 #include <rondo/kernels/activation/gelu.h>
 #include <rondo/kernels/activation/relu.h>
@@ -536,6 +537,13 @@ std::vector<Operation> elementwise_operations() {
              const auto dx = a.output("dx", VectorView<T>{nullptr, size}, {"dy", "y"});
              const auto dy = a.input("dy", VectorView<const T>{nullptr, size});
              return relu_backward(dx, dy, a.input("y", VectorView<const T>{nullptr, size}), stream);
+           }},
+          {typed<T>("add_bias"),
+           [](Arguments& a, cudaStream_t stream) {
+             const int64_t rows = a.size("rows", 5), cols = a.size("cols", 6);
+             const auto y = a.output("y", MatrixView<T>{nullptr, rows, cols}, {"x"});
+             const auto x = a.input("x", MatrixView<const T>{nullptr, rows, cols});
+             return add_bias(y, x, a.input("bias", VectorView<const float>{nullptr, cols}), stream);
            }},
           {typed<T>("add"),
            [](Arguments& a, cudaStream_t stream) {

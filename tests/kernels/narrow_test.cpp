@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/activation/add.h>
+#include <rondo/kernels/activation/add_bias.h>
 #include <rondo/kernels/activation/cast.h>
 #include <rondo/kernels/activation/gelu.h>
 #include <rondo/kernels/activation/relu.h>
@@ -178,6 +179,20 @@ TYPED_TEST(NarrowOperators, BiasGradient) {
     ASSERT_TRUE(ok(run_into(wide, float{})));
     ASSERT_TRUE(ok(run_into(narrow, TypeParam{})));
     EXPECT_TRUE(all_equal_bits(narrow.download(), wide.download())) << rows << " x " << cols;
+  }
+}
+
+TYPED_TEST(NarrowOperators, AddBias) {
+  for (int draw = 0; draw < 30; ++draw) {
+    this->aligned = draw % 2 == 0;
+    const int64_t rows = this->side(90), cols = this->side(70);
+    auto x = this->input(rows * cols), y = this->output(rows * cols);
+    const GuardedBuffer<float> bias(normal_values(cols, 1));
+    this->run([&]<class T>(T) {
+      return add_bias(matrix(of<T>(y).data(), rows, cols), matrix<const T>(of<T>(x).data(), rows, cols),
+                      {bias.data(), cols}, this->stream);
+    });
+    EXPECT_TRUE(y.agrees()) << rows << " x " << cols;
   }
 }
 

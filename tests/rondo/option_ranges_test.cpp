@@ -90,6 +90,7 @@ const std::map<std::string, Ranges>& all_ranges() {
       {"evaluate", {{"--batch", {1, 1'000'000'000}}, {"--limit", {1, 1'000'000'000}}}},
       {"train resnet18", network},
       {"train mobilenet", network},
+      {"train vit", network},
       {"train mlp", with(training, {{"--batch", {1, 10'000'000}},
                                     {"--layers", {1, 10'000}},
                                     {"--width", {1, 1'000'000}},

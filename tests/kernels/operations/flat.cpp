@@ -1,5 +1,6 @@
 // Operations on flat arrays.
 #include <rondo/kernels/activation/add.h>
+#include <rondo/kernels/activation/add_bias.h>
 #include <rondo/kernels/activation/cast.h>
 #include <rondo/kernels/activation/gelu.h>
 #include <rondo/kernels/activation/relu.h>
@@ -55,6 +56,11 @@ void add_flat_operations(std::vector<Operation>& all, int64_t size) {
       float *dx = o.out(size), *dy = o.in(size), *saved = o.in(size);
       return run({dx, size}, {dy, size}, {saved, size}, o.stream());
     });
+  const int64_t cols = size == kWithTail ? 17 : 64, rows = size / cols;
+  add_one("add_bias", [=](Operands& o) {
+    float *y = o.out(rows * cols), *x = o.in(rows * cols), *bias = o.in(cols);
+    return add_bias(matrix(y, rows, cols), matrix<const float>(x, rows, cols), {bias, cols}, o.stream());
+  });
   add_one("cast", [=](Operands& o) {
     auto* const y = o.out<__nv_bfloat16>(size);
     const float* x = o.in(size);

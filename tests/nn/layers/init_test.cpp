@@ -108,13 +108,13 @@ TEST(WeightInit, SeedsAndLayersDiffer) {
   EXPECT_NE(some[0], some[2]);
 }
 
-// Every convolution and linear layer is initialised. The default's stddev is Kaiming's divided by sqrt(6).
+// Every convolution and linear layer is initialised, and no position embedding. The default's stddev is Kaiming's divided by sqrt(6).
 TEST(WeightInit, OfWholeModels) {
   const auto weights_of = [](const AnyModule& network, Shape input) {
     std::vector<Init> weights;
     const Graph graph = make_graph(network, input);
     for (const Parameter& parameter : graph.parameters())
-      if (parameter.shape.size() > 1) weights.push_back(parameter.init);
+      if (parameter.shape.size() == 2 || parameter.shape.size() == 4) weights.push_back(parameter.init);
     return weights;
   };
   const WeightInit kaiming = WeightInit::kaiming_uniform();
@@ -128,6 +128,7 @@ TEST(WeightInit, OfWholeModels) {
   const Shape image = {28, 28, 1}, vector = {1, 1, 8};
   expect_follows(weights_of(lenet(), image), weights_of(lenet(10, kaiming), image), 4);
   expect_follows(weights_of(resnet18(), image), weights_of(resnet18(10, kaiming), image), 21);
+  expect_follows(weights_of(vit(), image), weights_of(vit(10, kaiming), image), 18);
   expect_follows(weights_of(mlp(3, 16, 2), vector), weights_of(mlp(3, 16, 2, kaiming), vector), 4);
   for (const std::string& name : model_names())
     expect_follows(weights_of(model(name).network, model(name).input),

@@ -22,6 +22,11 @@ TEST(Models, ParametersAreThoseOfTheLessons) {
   const auto stage = [&](int64_t k, int64_t c) { return block(k, c) + block(k, k); };
   EXPECT_EQ(summary_of("resnet18").parameters, conv(64, 3, 1) + 128 + stage(64, 64) + stage(128, 64) +
                                                    stage(256, 128) + stage(512, 256) + 513 * 10);
+  // Per block: two layer norms, the projections of the attention, the two layers of the MLP.
+  EXPECT_EQ(summary_of("vit").parameters,
+            conv(64, 4, 1) + 49 * 64 +
+                4 * (2 * 128 + conv(192, 1, 64) + conv(64, 1, 64) + conv(128, 1, 64) + conv(64, 1, 128)) +
+                128 + 65 * 10);
   EXPECT_EQ(summary_of("mlp").parameters, 1025 * 2056 + 89 * 2057 * 2056 + 2057 * 10);
 }
 
@@ -55,7 +60,8 @@ TEST(Models, UnknownNamesAreRefused) {
     model("alexnet");
     ADD_FAILURE() << "nothing was refused";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "the model is 'alexnet', must be one of: lenet, resnet18, mobilenet, mlp");
+    EXPECT_STREQ(error.what(),
+                 "the model is 'alexnet', must be one of: lenet, resnet18, mobilenet, vit, mlp");
   }
   EXPECT_THROW(mlp(-1), Error);
 }

@@ -1,6 +1,7 @@
 // Small networks that together have every kind of layer and every way of joining values.
 #pragma once
 
+#include <rondo/nn/layers/attention.h>
 #include <rondo/nn/layers/batch_norm.h>
 #include <rondo/nn/layers/conv2d.h>
 #include <rondo/nn/layers/linear.h>
@@ -70,6 +71,19 @@ inline AnyModule small_network_of_norms(int64_t classes = 3) {
                     Linear(classes)};
 }
 
+// Attention of two heads of the 9 patches of an image, and GELU by tanh.
+inline AnyModule small_transformer() {
+  const Residual::Options sum = {.relu = false};
+  return Sequential{
+      Conv2d(8, 3, {.stride = 3}),
+      PositionEmbedding(),
+      Residual(Sequential{LayerNorm(), MultiHeadAttention(2)}, sum),
+      Residual(Sequential{LayerNorm(), Conv2d(12, 1), GELU(GELU::Form::tanh), Conv2d(8, 1)}, sum),
+      GlobalAvgPool(),
+      Flatten(),
+      Linear(3)};
+}
+
 // Values with two uses: the reshaped network input in the first block, and the input of the second block.
 class TwiceTheInput : public Module {
  public:
@@ -84,7 +98,8 @@ inline std::vector<std::pair<const char*, AnyModule>> small_networks() {
           {"lenet", small_lenet()},
           {"twice", TwiceTheInput()},
           {"groups", small_network_of_groups()},
-          {"norms", small_network_of_norms()}};
+          {"norms", small_network_of_norms()},
+          {"transformer", small_transformer()}};
 }
 
 }  // namespace rondo::nn

@@ -1,4 +1,4 @@
-// LeNet, ResNet-18, MobileNet and the deep MLP against a second implementation in double precision.
+// LeNet, ResNet-18, MobileNet, the transformer and the deep MLP against a second implementation in double precision.
 //
 // Layer by layer: each operation of the reference gets the float inputs and gradients of the graph's
 // operation, and the results are compared. Whole models: the reference computes from the images to the
@@ -238,6 +238,10 @@ Pair mobilenet_pair(int64_t side, int64_t batch, Precision precision = Math::fp3
   const nn::Shape input = {side, side, 1};
   return {nn::mobilenet(), input, ReferenceNetwork::mobilenet(input), batch, precision, true};
 }
+Pair vit_pair(int64_t side, int64_t batch, int64_t blocks, Precision precision = Math::fp32) {
+  const nn::Shape input = {side, side, 1};
+  return {nn::vit(10, {}, blocks), input, ReferenceNetwork::vit(input, 10, blocks), batch, precision};
+}
 Pair norms_pair(int64_t batch, Precision precision = Math::fp32) {
   constexpr nn::Shape kInput = {9, 7, 3};
   return {nn::small_network_of_norms(10), kInput, ReferenceNetwork::sample_norms(kInput), batch, precision};
@@ -250,6 +254,7 @@ Pair mlp_pair(int64_t layers, int64_t width, int64_t batch, Precision precision 
 TEST(LayerByLayer, LeNet) { expect_layers_agree(lenet_pair(4)); }
 TEST(LayerByLayer, ResNet18) { expect_layers_agree(resnet_pair(12, 3)); }
 TEST(LayerByLayer, MobileNet) { expect_layers_agree(mobilenet_pair(12, 3)); }
+TEST(LayerByLayer, VisionTransformer) { expect_layers_agree(vit_pair(12, 3, 4)); }
 TEST(LayerByLayer, NormsOfSamples) { expect_layers_agree(norms_pair(5)); }
 TEST(LayerByLayer, DeepMlp) { expect_layers_agree(mlp_pair(90, 24, 5)); }
 TEST(LayerByLayer, WideMlp) { expect_layers_agree(mlp_pair(3, 515, 9)); }
@@ -270,6 +275,9 @@ class WholeModelInBf16 : public InBf16 {};
 
 TEST_F(LayerByLayerInTf32, LeNet) { expect_layers_agree(lenet_pair(4, Math::tf32), kOneLayerTf32); }
 TEST_F(LayerByLayerInTf32, ResNet18) { expect_layers_agree(resnet_pair(12, 3, Math::tf32), kOneLayerTf32); }
+TEST_F(LayerByLayerInTf32, VisionTransformer) {
+  expect_layers_agree(vit_pair(12, 3, 2, Math::tf32), kOneLayerTf32);
+}
 TEST_F(LayerByLayerInTf32, WideMlp) { expect_layers_agree(mlp_pair(3, 515, 9, Math::tf32), kOneLayerTf32); }
 TEST_F(LayerByLayerInTf32x3, LeNet) { expect_layers_agree(lenet_pair(4, Math::tf32x3)); }
 TEST_F(LayerByLayerInTf32x3, ResNet18) { expect_layers_agree(resnet_pair(12, 3, Math::tf32x3)); }
@@ -283,6 +291,10 @@ TEST_F(LayerByLayerInBf16, MobileNet) {
   // Batch normalisation makes the terms of the gradients of weights cancel in part: 2.01e-6 was measured.
   expect_layers_agree(mobilenet_pair(12, 3, DType::bfloat16), {0x1p-9, 0x1p-8, 4e-6});
 }
+TEST_F(LayerByLayerInBf16, VisionTransformer) {
+  // The attention rounds three times: its scores, their softmax and the result.
+  expect_layers_agree(vit_pair(12, 3, 2, DType::bfloat16), {0x1p-8, 0x1p-8, 2e-6});
+}
 TEST_F(LayerByLayerInBf16, NormsOfSamples) {
   expect_layers_agree(norms_pair(5, DType::bfloat16), kOneLayerBf16);
 }
@@ -293,6 +305,7 @@ TEST_F(LayerByLayerInBf16, WideMlp) {
 TEST(WholeModel, LeNet) { expect_models_agree(lenet_pair(4), 1e-5, 1e-4); }
 TEST(WholeModel, ResNet18) { expect_models_agree(resnet_pair(12, 3), 1e-5, 1e-4); }
 TEST(WholeModel, MobileNet) { expect_models_agree(mobilenet_pair(12, 3), 1e-5, 1e-4); }
+TEST(WholeModel, VisionTransformer) { expect_models_agree(vit_pair(28, 2, 4), 1e-5, 1e-4); }
 TEST(WholeModel, NormsOfSamples) { expect_models_agree(norms_pair(5), 1e-5, 1e-4); }
 TEST(WholeModel, DeepMlp) { expect_models_agree(mlp_pair(90, 24, 5), 1e-5, 1e-4); }
 TEST(WholeModel, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9), 1e-5, 1e-4); }
@@ -313,6 +326,9 @@ TEST_F(WholeModelInBf16, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9, DTyp
 TEST(DoublePrecision, GradientsOfLeNetAreSlopes) { expect_gradients_are_slopes(lenet_pair(2), 4); }
 TEST(DoublePrecision, GradientsOfResNet18AreSlopes) { expect_gradients_are_slopes(resnet_pair(9, 2), 1); }
 TEST(DoublePrecision, GradientsOfMobileNetAreSlopes) { expect_gradients_are_slopes(mobilenet_pair(9, 2), 1); }
+TEST(DoublePrecision, GradientsOfTheTransformerAreSlopes) {
+  expect_gradients_are_slopes(vit_pair(12, 2, 2), 2);
+}
 TEST(DoublePrecision, GradientsOfNormsAreSlopes) { expect_gradients_are_slopes(norms_pair(3), 4); }
 TEST(DoublePrecision, GradientsOfTheMlpAreSlopes) { expect_gradients_are_slopes(mlp_pair(90, 24, 4), 3); }
 

@@ -263,21 +263,145 @@ class Linear : public ReferenceLayer {
   bool relu_;
 };
 
-class AddRelu : public ReferenceLayer {
+class Add : public ReferenceLayer {
  public:
-  explicit AddRelu(nn::Shape in) { output = in; }
-  bool rectified() const override { return true; }
+  Add(nn::Shape in, bool relu) : relu_(relu) { output = in; }
+  bool rectified() const override { return relu_; }
   Doubles forward(int64_t, Tensors x, std::span<const Doubles>) const override {
     Doubles y = *x[0];
     for (size_t i = 0; i < y.size(); ++i) y[i] += (*x[1])[i];
-    rectify(y);
+    if (relu_) rectify(y);
     return y;
   }
   ReferenceGradients backward(int64_t, Tensors, const Doubles& y, const Doubles& dy,
                               std::span<const Doubles>) const override {
-    const Doubles g = masked(dy, y, true);
+    const Doubles g = masked(dy, y, relu_);
     return {{g, g}, {}};
   }
+
+ private:
+  bool relu_;
+};
+
+class PositionEmbedding : public ReferenceLayer {
+ public:
+  explicit PositionEmbedding(nn::Shape in) {
+    output = in;
+    parameter_sizes = {in.size()};
+  }
+  Doubles forward(int64_t, Tensors x, std::span<const Doubles> p) const override {
+    Doubles y = *x[0];
+    for (size_t i = 0; i < y.size(); ++i) y[i] += p[0][i % p[0].size()];
+    return y;
+  }
+  ReferenceGradients backward(int64_t, Tensors, const Doubles&, const Doubles& dy,
+                              std::span<const Doubles> p) const override {
+    return {{dy}, {column_sums(dy, p[0].size())}};
+  }
+};
+
+class Gelu : public ReferenceLayer {
+ public:
+  explicit Gelu(nn::Shape in) { output = in; }
+  Doubles forward(int64_t, Tensors x, std::span<const Doubles>) const override {
+    Doubles y = *x[0];
+    for (double& value : y) value *= below(value);
+    return y;
+  }
+  ReferenceGradients backward(int64_t, Tensors x, const Doubles&, const Doubles& dy,
+                              std::span<const Doubles>) const override {
+    Doubles dx = dy;
+    for (size_t i = 0; i < dx.size(); ++i) {
+      const double value = (*x[0])[i];
+      dx[i] *= below(value) + value * std::exp(-value * value / 2) / std::sqrt(2 * M_PI);
+    }
+    return {{dx}, {}};
+  }
+
+ private:
+  static double below(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; }
+};
+
+class Attention : public ReferenceLayer {
+ public:
+  Attention(nn::Shape in, int64_t heads) : tokens_(in.height * in.width), heads_(heads) {
+    output = {in.height, in.width, in.channels / 3};
+  }
+
+  Doubles forward(int64_t batch, Tensors x, std::span<const Doubles>) const override {
+    Doubles y(x[0]->size() / 3);
+    for_each_head(batch, [&](const Head& head) {
+      const Doubles a = weights(head, *x[0]);
+      for_each_term([&](int64_t t, int64_t s, int64_t i) {
+        y[head.result(t, i)] += a[index(t, s)] * (*x[0])[head.part(2, s, i)];
+      });
+    });
+    return y;
+  }
+  // With A = softmax(S) and y = A V, each row of dS is A (dA - sum of dA A).
+  ReferenceGradients backward(int64_t batch, Tensors x, const Doubles&, const Doubles& dy,
+                              std::span<const Doubles>) const override {
+    Doubles dx(x[0]->size());
+    for_each_head(batch, [&](const Head& head) {
+      const Doubles a = weights(head, *x[0]);
+      Doubles da(a.size());
+      for_each_term([&](int64_t t, int64_t s, int64_t i) {
+        da[index(t, s)] += dy[head.result(t, i)] * (*x[0])[head.part(2, s, i)];
+        dx[head.part(2, s, i)] += a[index(t, s)] * dy[head.result(t, i)];
+      });
+      for (int64_t t = 0; t < tokens_; ++t) {
+        double sum = 0;
+        for (int64_t s = 0; s < tokens_; ++s) sum += da[index(t, s)] * a[index(t, s)];
+        for (int64_t s = 0; s < tokens_; ++s) da[index(t, s)] = a[index(t, s)] * (da[index(t, s)] - sum);
+      }
+      for_each_term([&](int64_t t, int64_t s, int64_t i) {
+        dx[head.part(0, t, i)] += scale() * da[index(t, s)] * (*x[0])[head.part(1, s, i)];
+        dx[head.part(1, s, i)] += scale() * da[index(t, s)] * (*x[0])[head.part(0, t, i)];
+      });
+    });
+    return {{dx}, {}};
+  }
+
+ private:
+  // Where the values of a head of a sample are: of Q, K and V (0, 1, 2), and of the result.
+  struct Head {
+    int64_t first_token, channels, first_channel;
+    size_t part(int64_t which, int64_t token, int64_t i) const {
+      return static_cast<size_t>((first_token + token) * 3 * channels + which * channels + first_channel + i);
+    }
+    size_t result(int64_t token, int64_t i) const {
+      return static_cast<size_t>((first_token + token) * channels + first_channel + i);
+    }
+  };
+  int64_t width() const { return output.channels / heads_; }
+  double scale() const { return 1 / std::sqrt(static_cast<double>(width())); }
+  size_t index(int64_t t, int64_t s) const { return static_cast<size_t>(t * tokens_ + s); }
+
+  template <class Visit>
+  void for_each_head(int64_t batch, Visit visit) const {
+    for (int64_t n = 0; n < batch; ++n)
+      for (int64_t head = 0; head < heads_; ++head) visit(Head{n * tokens_, output.channels, head * width()});
+  }
+  template <class Visit>
+  void for_each_term(Visit visit) const {
+    for (int64_t t = 0; t < tokens_; ++t)
+      for (int64_t s = 0; s < tokens_; ++s)
+        for (int64_t i = 0; i < width(); ++i) visit(t, s, i);
+  }
+  Doubles weights(const Head& head, const Doubles& x) const {
+    Doubles a(static_cast<size_t>(tokens_ * tokens_));
+    for_each_term([&](int64_t t, int64_t s, int64_t i) {
+      a[index(t, s)] += scale() * x[head.part(0, t, i)] * x[head.part(1, s, i)];
+    });
+    for (int64_t t = 0; t < tokens_; ++t) {
+      double sum = 0;
+      for (int64_t s = 0; s < tokens_; ++s) sum += a[index(t, s)] = std::exp(a[index(t, s)]);
+      for (int64_t s = 0; s < tokens_; ++s) a[index(t, s)] /= sum;
+    }
+    return a;
+  }
+
+  int64_t tokens_, heads_;
 };
 
 }  // namespace
@@ -303,7 +427,14 @@ ReferenceLayerPtr make_average_pool(nn::Shape input, int64_t height, int64_t wid
 ReferenceLayerPtr make_linear(int64_t inputs, int64_t outputs, bool relu) {
   return std::make_unique<Linear>(inputs, outputs, relu);
 }
-ReferenceLayerPtr make_add_relu(nn::Shape input) { return std::make_unique<AddRelu>(input); }
+ReferenceLayerPtr make_add(nn::Shape input, bool relu) { return std::make_unique<Add>(input, relu); }
+ReferenceLayerPtr make_position_embedding(nn::Shape input) {
+  return std::make_unique<PositionEmbedding>(input);
+}
+ReferenceLayerPtr make_gelu(nn::Shape input) { return std::make_unique<Gelu>(input); }
+ReferenceLayerPtr make_attention(nn::Shape input, int64_t heads) {
+  return std::make_unique<Attention>(input, heads);
+}
 
 ReferenceStatistics batch_statistics(const Doubles& x, int64_t channels) {
   const auto columns = static_cast<size_t>(channels);

@@ -52,7 +52,11 @@ ReferenceLayerPtr make_rms_norm(nn::Shape input);
 ReferenceLayerPtr make_group_norm(nn::Shape input, int64_t groups);
 ReferenceLayerPtr make_average_pool(nn::Shape input, int64_t height, int64_t width);  // no overlap
 ReferenceLayerPtr make_linear(int64_t inputs, int64_t outputs, bool relu);            // with bias
-ReferenceLayerPtr make_add_relu(nn::Shape input);
+ReferenceLayerPtr make_add(nn::Shape input, bool relu);
+ReferenceLayerPtr make_position_embedding(nn::Shape input);
+ReferenceLayerPtr make_gelu(nn::Shape input);
+// From (Q, K, V) of `heads` heads beside each other to softmax(Q K^T / sqrt(channels of a head)) V.
+ReferenceLayerPtr make_attention(nn::Shape input, int64_t heads);
 
 // Per channel, over the batch and all positions.
 struct ReferenceStatistics {

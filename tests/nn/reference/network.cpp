@@ -30,7 +30,7 @@ int ReferenceNetwork::residual_block(int x, int64_t channels, int64_t stride) {
   y = conv(y, {.channels = channels, .filter = 3, .padding = 1});
   y = batch_norm(y, false);
   const int shortcut = stride == 1 ? x : conv(x, {.channels = channels, .filter = 1, .stride = stride});
-  return add(make_add_relu(shape(y)), {y, shortcut});
+  return add(make_add(shape(y), true), {y, shortcut});
 }
 
 ReferenceNetwork ReferenceNetwork::resnet18(nn::Shape input, int64_t classes) {
@@ -64,6 +64,29 @@ ReferenceNetwork ReferenceNetwork::mobilenet(nn::Shape input, int64_t classes) {
     x = net.batch_norm(x, true);
   }
   x = net.average_pool(x, net.shape(x).height, net.shape(x).width);
+  net.linear(x, classes, false);
+  return net;
+}
+
+ReferenceNetwork ReferenceNetwork::vit(nn::Shape input, int64_t classes, int64_t blocks) {
+  ReferenceNetwork net(input);
+  int x = net.conv(-1, {.channels = 64, .filter = 4, .stride = 4});
+  const nn::Shape tokens = net.shape(x);
+  x = net.add(make_position_embedding(tokens), {x});
+  for (int64_t block = 0; block < blocks; ++block) {
+    int y = net.add(make_layer_norm(tokens), {x});
+    y = net.conv(y, {.channels = 3 * 64, .filter = 1});
+    y = net.add(make_attention(net.shape(y), 4), {y});
+    y = net.conv(y, {.channels = 64, .filter = 1});
+    x = net.add(make_add(tokens, false), {y, x});
+    y = net.add(make_layer_norm(tokens), {x});
+    y = net.conv(y, {.channels = 2 * 64, .filter = 1});
+    y = net.add(make_gelu(net.shape(y)), {y});
+    y = net.conv(y, {.channels = 64, .filter = 1});
+    x = net.add(make_add(tokens, false), {y, x});
+  }
+  x = net.add(make_layer_norm(tokens), {x});
+  x = net.average_pool(x, tokens.height, tokens.width);
   net.linear(x, classes, false);
   return net;
 }

@@ -258,7 +258,7 @@ TEST(Shard, RefusesBadArguments) {
   EXPECT_EQ(shard_refusal("--array batch --mode split"),
             "--mode is 'split', must be single, sharded or replicated");
   EXPECT_EQ(missing(shard_refusal("--array batch --model alexnet"),
-                    {"--model is 'alexnet'", "lenet, resnet18, mobilenet or mlp"}),
+                    {"--model is 'alexnet'", "lenet, resnet18, mobilenet, vit or mlp"}),
             "");
   EXPECT_EQ(missing(shard_refusal("--array optimizer --optimizer lamb"), {"'lamb'", "sgd or adam"}), "");
   for (const char* bad : {"0", "65", "two"})

@@ -315,7 +315,8 @@ void add_train(Program& program) {
   program.add<NetworkArguments>(train, "lenet", "LeNet on Fashion-MNIST", add_lenet_options, run);
   for (const auto& [model, help] :
        {std::pair("resnet18", "ResNet-18 on Fashion-MNIST"),
-        std::pair("mobilenet", "MobileNet, with depthwise convolutions, on Fashion-MNIST")})
+        std::pair("mobilenet", "MobileNet, with depthwise convolutions, on Fashion-MNIST"),
+        std::pair("vit", "A small vision transformer on Fashion-MNIST")})
     program.add<NetworkArguments>(
         train, model, help,
         [model = model](const Command& command, NetworkArguments& to) {

@@ -1,4 +1,4 @@
-// Options of `rondo train lenet`, `resnet18`, `mobilenet` and `mlp`.
+// Options of `rondo train lenet`, `resnet18`, `mobilenet`, `vit` and `mlp`.
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
