@@ -132,6 +132,32 @@ TYPED_TEST(DrawnBatches, WithinTheBound) {
   }
 }
 
+// Rows that are aligned in the first matrix need not be in the others.
+TEST(GemmStridedBatched, BatchStridesOfEveryAlignment) {
+  constexpr int64_t kBatches = 3, kSide = 32, kSize = kSide * kSide;
+  const Stream stream;
+  for (int64_t gaps = 0; gaps < 27; ++gaps) {
+    const int64_t distance[] = {kSize + gaps % 3, kSize + gaps / 3 % 3, kSize + gaps / 9};
+    SCOPED_TRACE(concat("batch strides ", distance[0], " ", distance[1], " ", distance[2]));
+    const std::vector<float> a = exact_values(kBatches * distance[0], 1),
+                             b = exact_values(kBatches * distance[1], 2);
+    const GuardedBuffer<float> da(a), db(b);
+    GuardedBuffer<float> dc((kBatches - 1) * distance[2] + kSize);
+    const auto view = [&]<class T>(T* data, int which) {
+      return MatrixBatchView<T>{data, kBatches, kSide, kSide, kSide, distance[which]};
+    };
+    ASSERT_TRUE(
+        ok(gemm_strided_batched(view(dc.data(), 2), view(da.data(), 0), view(db.data(), 1), {}, stream)));
+    const std::vector<float> all = dc.download();
+    for (int64_t i = 0; i < kBatches; ++i) {
+      const GemmReference expected =
+          gemm_reference({kSide, kSide, kSide}, from(a, i * distance[0], kSize), kSide,
+                         from(b, i * distance[1], kSize), kSide, std::vector<float>(kSize), kSide, {}, {});
+      EXPECT_TRUE(all_near(from(all, i * distance[2], kSize), expected.values, 0)) << "matrix " << i;
+    }
+  }
+}
+
 // More products than a grid has blocks in y or z.
 TEST(GemmStridedBatched, ManySmallProducts) {
   constexpr int64_t kBatches = 70000;

@@ -1,0 +1,110 @@
+// gemm_strided_batched() on the two products of the attention of a vision transformer, ViT-Base: for each of
+// 12 heads of an image the scores, 197 queries x 197 keys of 64 values, and the weighted sums of the values.
+#include <rondo/bench/support/bench.h>
+#include <rondo/kernels/core/arithmetic.h>
+#include <rondo/kernels/core/dtype.h>
+#include <rondo/kernels/gemm/gemm.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <type_traits>
+
+namespace rondo::bench {
+namespace {
+
+constexpr int64_t kTokens = 197, kWidth = 64;
+
+// Packed matrices: c = a b^T of each head (scores), or c = a b (sums).
+struct BatchedShape {
+  const char* name;
+  int64_t batches, m, n, k;
+  bool transpose_b;
+};
+
+template <class T>
+class BatchedProduct {
+ public:
+  explicit BatchedProduct(const BatchedShape& shape)
+      : s_(shape),
+        a_(normal_buffer<T>(s_.batches * s_.m * s_.k, 1)),
+        b_(normal_buffer<T>(s_.batches * s_.k * s_.n, 2)),
+        c_(s_.batches * s_.m * s_.n) {}
+
+  Status run(Math math, cudaStream_t stream) {
+    return gemm_strided_batched(
+        MatrixBatchView<T>{c_.data(), s_.batches, s_.m, s_.n},
+        MatrixBatchView<T>{a_.data(), s_.batches, s_.m, s_.k},
+        MatrixBatchView<T>{b_.data(), s_.batches, s_.transpose_b ? s_.n : s_.k, s_.transpose_b ? s_.k : s_.n},
+        {.transpose_b = s_.transpose_b, .math = math}, stream);
+  }
+
+  // Compares some hundred results, spread over all batches, with sums in double precision.
+  bool is_right(Math math) const {
+    const std::vector<T> a = a_.download(), b = b_.download(), c = c_.download();
+    const double of_sums = static_cast<double>(s_.k) * (std::is_same_v<T, float> ? 0x1p-24 : 0x1p-23) +
+                           (math == Math::tf32 ? 0x1p-10 : 0);
+    const double of_result = sizeof(T) == 4 ? 0 : 0x1p-8;
+    const auto at = [](const std::vector<T>& values, int64_t index) {
+      return static_cast<double>(static_cast<float>(values[static_cast<size_t>(index)]));
+    };
+    const int64_t count = s_.batches * s_.m * s_.n;
+    for (int64_t e = 0; e < count; e += 1 + count / 251) {
+      const int64_t batch = e / (s_.m * s_.n), i = e / s_.n % s_.m, j = e % s_.n;
+      double sum = 0, magnitude = 0;
+      for (int64_t l = 0; l < s_.k; ++l) {
+        const double product = at(a, (batch * s_.m + i) * s_.k + l) *
+                               at(b, batch * s_.k * s_.n + (s_.transpose_b ? j * s_.k + l : l * s_.n + j));
+        sum += product;
+        magnitude += std::abs(product);
+      }
+      if (!(std::abs(at(c, e) - sum) <= of_sums * magnitude + of_result * std::abs(sum))) return false;
+    }
+    return true;
+  }
+
+  Work work() const {
+    const double batches = static_cast<double>(s_.batches), m = static_cast<double>(s_.m),
+                 n = static_cast<double>(s_.n), k = static_cast<double>(s_.k);
+    return {.flops = 2 * batches * m * n * k,
+            .bytes = static_cast<double>(sizeof(T)) * batches * (m * k + k * n + m * n)};
+  }
+
+ private:
+  BatchedShape s_;
+  Buffer<T> a_, b_, c_;
+};
+
+template <class T>
+void add(const BatchedShape& shape, int64_t images, Math math) {
+  if (!check_math("", math).ok() || !check_factor_type("", dtype_of<T>).ok()) return;
+  const char* const arithmetic = name_of(arithmetic_of(dtype_of<T>, math));
+  const std::string name = concat("gemm_strided_batched/", arithmetic, "/", shape.name, "/images:", images);
+  benchmark::RegisterBenchmark(
+      name.c_str(),
+      [=](benchmark::State& state) {
+        BatchedProduct<T> product(shape);
+        const auto run = [&](cudaStream_t stream) { return product.run(math, stream); };
+        run_once(run);
+        if (!product.is_right(math)) return state.SkipWithError("the product is wrong");
+        const Work work = product.work();
+        const bool strict = std::is_same_v<T, float> && math == Math::fp32;
+        time_device_work(state, Cache::hot, work, strict ? bound_of(work) : Bound{}, run);
+      })
+      ->UseManualTime()
+      ->Unit(benchmark::kMicrosecond);
+}
+
+const bool registered = register_on_device([] {
+  for (const int64_t images : {1, 32})
+    for (const BatchedShape& shape :
+         {BatchedShape{"scores", 12 * images, kTokens, kTokens, kWidth, true},
+          BatchedShape{"weighted_sums", 12 * images, kTokens, kWidth, kTokens, false}}) {
+      for (const Math math : {Math::fp32, Math::tf32, Math::tf32x3}) add<float>(shape, images, math);
+      add<__nv_bfloat16>(shape, images, Math::fp32);
+      add<__half>(shape, images, Math::fp32);
+    }
+});
+
+}  // namespace
+}  // namespace rondo::bench
