@@ -11,14 +11,21 @@ namespace {
 
 using namespace pool;
 
-// 1 / (size of window (p, q)). `over_window` is the result if padding counts; it is the same for every
-// window.
+// 1 / (size of window (p, q)). `over_window` is the result for a window inside the padded image if padding
+// counts.
 template <AverageOver Over, class G>
 __device__ float share_of_element(const G& g, float over_window, int p, int q) {
-  if constexpr (Over == AverageOver::window) return over_window;
-  const Range h = elements_of_window(p, g.window_h, g.stride_h, g.pad_h, g.height);
-  const Range w = elements_of_window(q, g.window_w, g.stride_w, g.pad_w, g.width);
-  return 1.0f / static_cast<float>(h.size() * w.size());
+  if constexpr (G::inside) {
+    return over_window;
+  } else if constexpr (Over == AverageOver::image) {
+    return 1.0f / static_cast<float>(g.rows_of_window(p).size() * g.cols_of_window(q).size());
+  } else {
+    const int top = p * g.stride_h - g.pad_h, left = q * g.stride_w - g.pad_w;
+    const int rows = min(g.window_h, g.height + g.pad_bottom - top);
+    const int cols = min(g.window_w, g.width + g.pad_right - left);
+    if (rows == g.window_h && cols == g.window_w) return over_window;
+    return 1.0f / static_cast<float>(rows * cols);
+  }
 }
 
 template <class T, int N, AverageOver Over, class G>
@@ -26,8 +33,8 @@ __global__ void __launch_bounds__(kThreads, 6)
     avg_pool_kernel(T* __restrict__ y, const T* __restrict__ x, G g, float over_window) {
   const int row = row_of_thread(), col = col_of_thread();
   if (col >= g.cols) return;
-  const Range h = elements_of_window(row, g.window_h, g.stride_h, g.pad_h, g.height);
-  const Range w = elements_of_window(col, g.window_w, g.stride_w, g.pad_w, g.width);
+  const Range h = g.rows_of_window(row);
+  const Range w = g.cols_of_window(col);
   const float share = share_of_element<Over>(g, over_window, row, col);
   for_each_pack<N>(g, [&](int64_t n, int c) {
     Values<N> sum = {};

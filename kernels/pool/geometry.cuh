@@ -19,27 +19,15 @@ constexpr int64_t kImagesPerThread = 4;
 
 // A window whose sides are known at launch.
 struct AnyWindow {
-  int window_h, window_w, stride_h, stride_w, pad_h, pad_w;
+  static constexpr bool inside = false;
+  int window_h, window_w, stride_h, stride_w, pad_h, pad_w, pad_bottom, pad_right;
 };
 
 // The most common window, 2 x 2 with stride 2, known at compile time: its loops are unrolled and its
-// divisions become shifts.
+// divisions become shifts. All windows lie inside the image.
 struct TwoByTwo {
+  static constexpr bool inside = true;
   static constexpr int window_h = 2, window_w = 2, stride_h = 2, stride_w = 2, pad_h = 0, pad_w = 0;
-};
-
-template <class Window>
-struct Geometry : Window {
-  int64_t images;
-  int height, width, channels;  // of x
-  int rows, cols;               // of y
-
-  __device__ int64_t x_offset(int64_t n, int h, int w, int c) const {
-    return ((n * height + h) * width + w) * channels + c;
-  }
-  __device__ int64_t y_offset(int64_t n, int p, int q, int c) const {
-    return ((n * rows + p) * cols + q) * channels + c;
-  }
 };
 
 // The range first ... last - 1.
@@ -48,18 +36,38 @@ struct Range {
   __device__ int size() const { return last - first; }
 };
 
-// The elements of window number i along one side that lie inside the image. Without padding these are all
-// elements of the window.
-__device__ inline Range elements_of_window(int i, int window, int stride, int pad, int size) {
-  const int begin = i * stride - pad;
-  if (pad == 0) return {begin, begin + window};
-  return {max(begin, 0), min(begin + window, size)};
-}
+template <class Window>
+struct Geometry : Window {
+  int64_t images;
+  int height, width, channels;  // of x
+  int rows, cols;               // of y
+
+  // The rows of the windows (p, *) and the columns of the windows (*, q), those inside the image.
+  __device__ Range rows_of_window(int p) const {
+    const int begin = p * this->stride_h - this->pad_h;
+    if constexpr (Window::inside)
+      return {begin, begin + this->window_h};
+    else
+      return {max(begin, 0), min(begin + this->window_h, height)};
+  }
+  __device__ Range cols_of_window(int q) const {
+    const int begin = q * this->stride_w - this->pad_w;
+    if constexpr (Window::inside)
+      return {begin, begin + this->window_w};
+    else
+      return {max(begin, 0), min(begin + this->window_w, width)};
+  }
+  __device__ int64_t x_offset(int64_t n, int h, int w, int c) const {
+    return ((n * height + h) * width + w) * channels + c;
+  }
+  __device__ int64_t y_offset(int64_t n, int p, int q, int c) const {
+    return ((n * rows + p) * cols + q) * channels + c;
+  }
+};
 
 // The windows that contain element i along one side.
 __device__ __forceinline__ Range windows_of_element(int i, int window, int stride, int pad, int windows) {
-  const int past_first =
-      i + pad - window;  // window v contains i if v * stride is in (past_first, i + pad]
+  const int past_first = i + pad - window;  // window v contains i if v * stride is in (past_first, i + pad]
   return {past_first < 0 ? 0 : past_first / stride + 1, min((i + pad) / stride + 1, windows)};
 }
 
@@ -93,8 +101,8 @@ LaunchShape shape_over(ImageView<T> image, int pack_width) {
 // Calls start(geometry) with TwoByTwo if the window matches it, otherwise with AnyWindow.
 template <class Start>
 Status with_geometry(const Geometry<AnyWindow>& g, Start start) {
-  if (g.window_h == 2 && g.window_w == 2 && g.stride_h == 2 && g.stride_w == 2 && g.pad_h == 0 &&
-      g.pad_w == 0)
+  const bool inside = g.pad_h == 0 && g.pad_w == 0 && 2 * g.rows <= g.height && 2 * g.cols <= g.width;
+  if (g.window_h == 2 && g.window_w == 2 && g.stride_h == 2 && g.stride_w == 2 && inside)
     return start(Geometry<TwoByTwo>{{}, g.images, g.height, g.width, g.channels, g.rows, g.cols});
   return start(g);
 }

@@ -27,8 +27,8 @@ __global__ void __launch_bounds__(kThreads, 6)
     max_pool_kernel(T* __restrict__ y, const T* __restrict__ x, G g) {
   const int row = row_of_thread(), col = col_of_thread();
   if (col >= g.cols) return;
-  const Range h = elements_of_window(row, g.window_h, g.stride_h, g.pad_h, g.height);
-  const Range w = elements_of_window(col, g.window_w, g.stride_w, g.pad_w, g.width);
+  const Range h = g.rows_of_window(row);
+  const Range w = g.cols_of_window(col);
   for_each_pack<N>(g, [&](int64_t n, int c) {
     auto best = load_values<N>(x + g.x_offset(n, h.first, w.first, c));
     for (int i = h.first; i < h.last; ++i)
@@ -110,8 +110,8 @@ __global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)
     Values<N> sum = {};
     for (int i = p.first; i < p.last; ++i)
       for (int j = q.first; j < q.last; ++j) {
-        const Range h = elements_of_window(i, g.window_h, g.stride_h, g.pad_h, g.height);
-        const Range w = elements_of_window(j, g.window_w, g.stride_w, g.pad_w, g.width);
+        const Range h = g.rows_of_window(i);
+        const Range w = g.cols_of_window(j);
         const int64_t window = g.y_offset(n, i, j, c);
         const auto maximum = load_values<N>(y + window);
         const auto gradient = load_values<N>(dy + window);

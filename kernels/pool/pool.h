@@ -2,16 +2,19 @@
 //
 // Notation: x is [n, h, w, c], y is [n, p, q, c]. Window (p, q) covers the rows p * stride_h - pad_h ... +
 // height - 1 and the columns q * stride_w - pad_w ... + width - 1. Elements outside the image are ignored.
-// The number of rows of y is floor((h + 2 pad_h - height) / stride_h) + 1 (the "floor" mode of other
-// libraries); there is no dilation.
+// The number of rows of y is floor((h + pad_h + pad_bottom - height) / stride_h) + 1. In ceil mode it is
+// ceil((h + pad_h + pad_bottom - height) / stride_h) + 1, less the last window if that starts at or below row
+// h: the rule of PyTorch. Columns likewise. The last window can then reach beyond the padded image. There is
+// no dilation. Padding is below the window's side, so every window contains an element of the image.
 //
 // All functions: float32, bfloat16 or float16, with float arithmetic; aligned to the elements, with accesses
 // of up to 16 bytes if the pointers and c allow it. No workspace. An output must not overlap any other
 // operand. Zero images or channels do nothing. Sums run over a window row by row; backward sums run over the
 // windows row by row. The order never depends on the device.
 // Errors: bad_argument for a negative side, a null or misaligned pointer, an overlap, a window or stride
-// below 1, padding outside [0, window / 2], a window that does not fit the padded image, shapes that do not
-// match, an invalid enumerator, a side above 65535, and an image or window of 2^31 elements or more.
+// below 1, padding outside [0, window - 1], a window that does not fit the padded image, shapes that do not
+// match, an invalid enumerator, a side above 65535 (of image, pooled image or window), and an image or window
+// of 2^31 elements or more.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,9 +23,12 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
+#include <optional>
+
 namespace rondo {
 
-// The default stride is the window's side: the windows then do not overlap.
+// The default stride is the window's side: the windows then do not overlap. The padding below and to the right
+// is by default that above and to the left.
 struct PoolWindow {
   int64_t height = 2;
   int64_t width = 2;
@@ -30,19 +36,40 @@ struct PoolWindow {
   int64_t stride_w = width;
   int64_t pad_h = 0;
   int64_t pad_w = 0;
+  std::optional<int64_t> pad_bottom = {}, pad_right = {};
+  bool ceil_mode = false;
+
+  constexpr int64_t bottom() const { return pad_bottom.value_or(pad_h); }
+  constexpr int64_t right() const { return pad_right.value_or(pad_w); }
 };
 
-// The divisor of an average. `window`: height * width, padding counts as zeros (PyTorch's default). `image`:
-// the number of elements inside the image.
+// The divisor of an average. `window`: the number of elements inside the padded image, padding counts as zeros
+// (PyTorch's default). This is height * width but for the last windows of ceil mode. `image`: the number of
+// elements inside the image.
 enum class AverageOver { window, image };
 
-// The number of outputs along one side of `size` elements. 0 for a window that does not fit and for arguments
-// that avg_pool() rejects.
+// The number of outputs along one side of `size` elements with `pad` before it and `pad_end` behind it. 0 for a
+// window that does not fit and for arguments that avg_pool() rejects.
+constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int64_t pad, int64_t pad_end,
+                              bool ceil_mode) {
+  constexpr int64_t kMost = int64_t{1} << 60;  // limit below which size + pad + pad_end does not overflow
+  if (size < 1 || window < 1 || stride < 1 || pad < 0 || pad_end < 0) return 0;
+  if (pad >= window || pad_end >= window || size > kMost || pad > kMost || pad_end > kMost) return 0;
+  const int64_t padded = size + pad + pad_end;
+  if (window > padded) return 0;
+  const int64_t floor = (padded - window) / stride + 1;
+  // The start of one more window, floor * stride, must be below size + pad.
+  const bool one_more = ceil_mode && (padded - window) % stride != 0 && floor <= (size + pad - 1) / stride;
+  return floor + one_more;
+}
 constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int64_t pad) {
-  constexpr int64_t kMost = int64_t{1} << 61;  // limit below which size + 2 * pad does not overflow
-  if (size < 1 || window < 1 || stride < 1 || pad < 0 || pad > window / 2) return 0;
-  if (size > kMost || pad > kMost || window > size + 2 * pad) return 0;
-  return (size + 2 * pad - window) / stride + 1;
+  return pooled_size(size, window, stride, pad, pad, false);
+}
+constexpr int64_t pooled_height(int64_t height, const PoolWindow& w) {
+  return pooled_size(height, w.height, w.stride_h, w.pad_h, w.bottom(), w.ceil_mode);
+}
+constexpr int64_t pooled_width(int64_t width, const PoolWindow& w) {
+  return pooled_size(width, w.width, w.stride_w, w.pad_w, w.right(), w.ceil_mode);
 }
 
 // y[n, p, q, c] = (sum of x over the window) / (size of the window). The division is a multiplication by

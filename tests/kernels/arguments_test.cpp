@@ -270,15 +270,15 @@ struct PoolArguments {
         w(a.size("width", 7)),
         c(a.size("channels", 3)),
         window{a.size("window.height", 2, 1), a.size("window.width", 3, 1), a.size("stride_h", 2, 1),
-               a.size("stride_w", 2, 1),      a.size("pad_h", 1),           a.size("pad_w", 1)} {}
+               a.size("stride_w", 2, 1),      a.size("pad_h", 1),           a.size("pad_w", 1),
+               a.size("pad_bottom", 0),       a.size("pad_right", 1)} {}
   template <class T>
   ImageView<T> x() const {
     return {nullptr, n, h, w, c};
   }
   template <class T>
   ImageView<T> y() const {
-    return {nullptr, n, pooled_size(h, window.height, window.stride_h, window.pad_h),
-            pooled_size(w, window.width, window.stride_w, window.pad_w), c};
+    return {nullptr, n, pooled_height(h, window), pooled_width(w, window), c};
   }
 
   int64_t n, h, w, c;

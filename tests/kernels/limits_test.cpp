@@ -162,9 +162,8 @@ TEST_F(Limits, SidesOfPools) {
     int64_t PoolWindow::*window;
   };
   const auto pool = [&](ImageView<float> x, const PoolWindow& window) {
-    const ImageView<float> y = {
-        nullptr, 0, pooled_size(x.height, window.height, window.stride_h, window.pad_h),
-        pooled_size(x.width, window.width, window.stride_w, window.pad_w), x.channels};
+    const ImageView<float> y = {nullptr, 0, pooled_height(x.height, window), pooled_width(x.width, window),
+                                x.channels};
     const Status status = max_pool(y, ImageView<const float>(x), window, stream_);
     // The checks are those of all operations.
     const Status others[] = {
@@ -176,6 +175,10 @@ TEST_F(Limits, SidesOfPools) {
     return status;
   };
   const char* const limit = "a side of image or window is 65536, must be at most 65535";
+  expect(65535, limit, "", [&](int64_t rows) {  // rows of the pooled image
+    return pool({nullptr, 0, 65535, 1, 1},
+                {.height = 65535, .width = 1, .stride_h = 1, .pad_h = 1, .pad_bottom = rows - 2});
+  });
   expect(65535, limit, "", [&](int64_t side) { return pool({nullptr, 0, side, 2, 1}, {}); });
   expect(65535, limit, "", [&](int64_t side) { return pool({nullptr, 0, 2, side, 1}, {}); });
   expect(65535, limit, "", [&](int64_t side) {

@@ -255,15 +255,19 @@ TYPED_TEST(NarrowOperators, Pooling) {
     PoolWindow window;
     if (!common)
       window = {1 + random.below(3), 1 + random.below(3), 1 + random.below(3), 1 + random.below(3)};
-    if (!common) window.pad_h = random.below(window.height / 2 + 1);
+    if (!common) {
+      window.pad_h = random.below(window.height);
+      window.pad_right = random.below(window.width);
+      window.ceil_mode = random.below(2) == 1;
+    }
     const int64_t images = 1 + random.below(5), h = 3 + random.below(8), w = 3 + random.below(8);
     // Every fourth allows accesses of 8 bytes, and no wider ones.
     const int64_t c = draw % 4 == 0 ? 4 * (1 + 2 * random.below(5)) : this->side(40);
-    const int64_t p = pooled_size(h, window.height, window.stride_h, window.pad_h),
-                  q = pooled_size(w, window.width, window.stride_w, window.pad_w);
+    const int64_t p = pooled_height(h, window), q = pooled_width(w, window);
     const AverageOver over = draw % 8 < 4 ? AverageOver::window : AverageOver::image;
     SCOPED_TRACE(concat(images, " x ", h, " x ", w, " x ", c, ", window ", window.height, " x ", window.width,
-                        ", stride ", window.stride_h, " x ", window.stride_w, ", padding ", window.pad_h));
+                        ", stride ", window.stride_h, " x ", window.stride_w, ", padding ", window.pad_h,
+                        " and ", window.right(), window.ceil_mode ? ", ceil mode" : ""));
     auto x = this->input(images * h * w * c, true), dy = this->input(images * p * q * c),
          y = this->output(images * p * q * c), dx = this->output(images * h * w * c);
     const auto image = [&]<class T>(Operand<TypeParam>& operand, T) {

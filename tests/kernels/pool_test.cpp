@@ -16,8 +16,8 @@ struct Case {
   PoolWindow window;
   int offset = 0;
 
-  int64_t rows() const { return pooled_size(height, window.height, window.stride_h, window.pad_h); }
-  int64_t cols() const { return pooled_size(width, window.width, window.stride_w, window.pad_w); }
+  int64_t rows() const { return pooled_height(height, window); }
+  int64_t cols() const { return pooled_width(width, window); }
   int64_t x_size() const { return images * height * width * channels; }
   int64_t y_size() const { return images * rows() * cols() * channels; }
   size_t x_at(int64_t n, int64_t h, int64_t w, int64_t c) const {
@@ -35,7 +35,8 @@ struct Case {
   friend std::ostream& operator<<(std::ostream& out, const Case& c) {
     return out << c.images << " x " << c.height << " x " << c.width << " x " << c.channels << ", window "
                << c.window.height << " x " << c.window.width << ", stride " << c.window.stride_h << " x "
-               << c.window.stride_w << ", padding " << c.window.pad_h << " x " << c.window.pad_w
+               << c.window.stride_w << ", padding " << c.window.pad_h << " x " << c.window.pad_w << ", then "
+               << c.window.bottom() << " x " << c.window.right() << (c.window.ceil_mode ? ", ceil mode" : "")
                << ", offset " << c.offset;
   }
 };
@@ -67,9 +68,46 @@ const std::vector<Case> kCases = {
     {2, 6, 8, 4, {2, 2, 2, 3, 0, 0}},
     {2, 6, 6, 4, {2, 2, 2, 2, 1, 0}},
     {2, 6, 6, 4, {2, 2, 2, 2, 0, 1}},
+    {2, 6, 6, 4, {2, 2, 2, 2, 0, 0, 1, 0}},
+    {2, 6, 6, 4, {2, 2, 2, 2, 0, 0, 0, 1}},
+    // Ceil mode: the last window is cut off, drops out or fits.
+    {2, 7, 7, 8, {2, 2, 2, 2, 0, 0, 0, 0, true}},
+    {2, 7, 6, 4, {2, 2, 2, 2, 0, 0, 0, 0, true}},
+    {2, 6, 7, 4, {2, 2, 2, 2, 0, 0, 0, 0, true}},
+    {2, 6, 6, 4, {2, 2, 2, 2, 0, 0, 0, 0, true}},
+    {2, 6, 6, 5, {3, 3, 2, 2, 0, 0, 0, 0, true}},
+    {2, 5, 8, 4, {3, 3, 2, 2, 1, 1, {}, {}, true}, 1},
+    {1, 6, 9, 3, {3, 4, 4, 5, 1, 2, 2, 1, true}},
+    {1, 3, 3, 4, {1, 1, 5, 5, 0, 0, 0, 0, true}},
+    // Padding of more than half the window.
+    {2, 5, 6, 8, {4, 3, 1, 2, 3, 2}},
+    {2, 5, 6, 6, {4, 3, 2, 1, 0, 2, 3, 0}, 1},
+    {1, 1, 2, 4, {5, 5, 1, 1, 4, 4}},
 };
 
-// Calls visit(index in y, indices of the window's elements in x, row by row) for every window and channel.
+// kCases and drawn ones.
+std::vector<Case> all_cases() {
+  std::vector<Case> cases = kCases;
+  Random random(7);
+  while (cases.size() < kCases.size() + 60) {
+    PoolWindow w = {1 + random.below(5), 1 + random.below(5), 1 + random.below(4), 1 + random.below(4)};
+    w.pad_h = random.below(w.height);
+    w.pad_w = random.below(w.width);
+    w.pad_bottom = random.below(w.height);
+    w.pad_right = random.below(w.width);
+    w.ceil_mode = random.below(2) == 1;
+    const Case c = {1 + random.below(3),
+                    1 + random.below(10),
+                    1 + random.below(10),
+                    1 + random.below(9),
+                    w,
+                    static_cast<int>(random.below(2))};
+    if (c.rows() > 0 && c.cols() > 0) cases.push_back(c);
+  }
+  return cases;
+}
+
+// Calls visit(index in y, size of the window inside the padded image, indices of the window's elements in x, row by row) for every window and channel.
 template <class Visit>
 void for_each_window(const Case& c, Visit visit) {
   size_t y = 0;
@@ -78,32 +116,33 @@ void for_each_window(const Case& c, Visit visit) {
       for (int64_t q = 0; q < c.cols(); ++q)
         for (int64_t k = 0; k < c.channels; ++k) {
           std::vector<size_t> inside;
+          int64_t padded = 0;
           for (int64_t r = 0; r < c.window.height; ++r)
             for (int64_t s = 0; s < c.window.width; ++s) {
               const int64_t h = p * c.window.stride_h - c.window.pad_h + r;
               const int64_t w = q * c.window.stride_w - c.window.pad_w + s;
+              padded += h < c.height + c.window.bottom() && w < c.width + c.window.right();
               if (h >= 0 && h < c.height && w >= 0 && w < c.width) inside.push_back(c.x_at(n, h, w, k));
             }
-          visit(y++, inside);
+          visit(y++, padded, inside);
         }
 }
 
-double divisor(const Case& c, AverageOver over, const std::vector<size_t>& inside) {
-  return over == AverageOver::image ? static_cast<double>(inside.size())
-                                    : static_cast<double>(c.window.height * c.window.width);
+double divisor(AverageOver over, int64_t padded, const std::vector<size_t>& inside) {
+  return over == AverageOver::image ? static_cast<double>(inside.size()) : static_cast<double>(padded);
 }
 
 TEST(AvgPool, MatchesDoublePrecision) {
   const Stream stream;
-  for (const Case& c : kCases)
+  for (const Case& c : all_cases())
     for (const AverageOver over : {AverageOver::window, AverageOver::image}) {
       const std::vector<float> x = normal_values(c.x_size(), 1);
       const GuardedBuffer<float> in(x, c.offset);
       GuardedBuffer<float> out(c.y_size(), c.offset);
       ASSERT_TRUE(ok(avg_pool(c.y_view(out.data()), c.x_view(in.data()), c.window, over, stream))) << c;
       std::vector<double> want(static_cast<size_t>(c.y_size()));
-      for_each_window(c, [&](size_t y, const std::vector<size_t>& inside) {
-        for (const size_t i : inside) want[y] += x[i] / divisor(c, over, inside);
+      for_each_window(c, [&](size_t y, int64_t padded, const std::vector<size_t>& inside) {
+        for (const size_t i : inside) want[y] += x[i] / divisor(over, padded, inside);
       });
       EXPECT_TRUE(all_near(out.download(), want, 1e-6)) << c;
     }
@@ -113,7 +152,7 @@ TEST(AvgPool, MatchesDoublePrecision) {
 // element.
 TEST(AvgPoolBackward, MatchesDoublePrecision) {
   const Stream stream;
-  for (const Case& c : kCases)
+  for (const Case& c : all_cases())
     for (const AverageOver over : {AverageOver::window, AverageOver::image}) {
       const std::vector<float> dy = normal_values(c.y_size(), 2);
       const GuardedBuffer<float> in(dy, c.offset);
@@ -121,8 +160,8 @@ TEST(AvgPoolBackward, MatchesDoublePrecision) {
       ASSERT_TRUE(ok(avg_pool_backward(c.x_view(out.data()), c.y_view(in.data()), c.window, over, stream)))
           << c;
       std::vector<double> want(static_cast<size_t>(c.x_size()));
-      for_each_window(c, [&](size_t y, const std::vector<size_t>& inside) {
-        for (const size_t i : inside) want[i] += dy[y] / divisor(c, over, inside);
+      for_each_window(c, [&](size_t y, int64_t padded, const std::vector<size_t>& inside) {
+        for (const size_t i : inside) want[i] += dy[y] / divisor(over, padded, inside);
       });
       EXPECT_TRUE(all_near(out.download(), want, 2e-6)) << c;
     }
@@ -138,7 +177,7 @@ std::vector<float> tied_values(int64_t count, uint64_t seed) {
 
 TEST(AvgPoolReluBackward, GivesTheGradientWhereTheReluIsActive) {
   const Stream stream;
-  for (const Case& c : kCases)
+  for (const Case& c : all_cases())
     for (const AverageOver over : {AverageOver::window, AverageOver::image}) {
       const std::vector<float> dy = normal_values(c.y_size(), 3), x = tied_values(c.x_size(), 4);
       const GuardedBuffer<float> in_dy(dy, c.offset), in_x(x, c.offset);
@@ -160,7 +199,7 @@ struct MaxPoolReference {
 MaxPoolReference max_pool_reference(const Case& c, const std::vector<float>& x,
                                     const std::vector<float>& dy) {
   MaxPoolReference reference = {std::vector<float>(dy.size()), std::vector<double>(x.size())};
-  for_each_window(c, [&](size_t y, const std::vector<size_t>& inside) {
+  for_each_window(c, [&](size_t y, int64_t, const std::vector<size_t>& inside) {
     size_t best = inside[0];
     for (const size_t i : inside)
       if (!std::isnan(x[best]) && (x[i] > x[best] || std::isnan(x[i]))) best = i;
@@ -172,7 +211,7 @@ MaxPoolReference max_pool_reference(const Case& c, const std::vector<float>& x,
 
 TEST(MaxPool, ForwardIsExactAndBackwardGoesToTheFirstMaximum) {
   const Stream stream;
-  for (const Case& c : kCases)
+  for (const Case& c : all_cases())
     for (const bool ties : {false, true}) {
       const std::vector<float> x = ties ? tied_values(c.x_size(), 5) : normal_values(c.x_size(), 5);
       const std::vector<float> dy = exact_values(c.y_size(), 6);
@@ -212,6 +251,21 @@ TEST(Pool, PooledSizeIsTheFloorOfTheFormula) {
   EXPECT_EQ(pooled_size(4, 5, 1, 0), 0);
 }
 
+TEST(Pool, CeilModeKeepsALastWindowThatStartsInsideTheImage) {
+  EXPECT_EQ(pooled_size(7, 2, 2, 0, 0, true), 4);
+  EXPECT_EQ(pooled_size(6, 2, 2, 0, 0, true), 3);
+  EXPECT_EQ(pooled_size(6, 3, 2, 0, 0, true), 3);
+  EXPECT_EQ(pooled_size(4, 2, 3, 1, 1, false), 2);
+  EXPECT_EQ(pooled_size(4, 2, 3, 1, 1, true), 2);  // one more window would start at row 5
+  EXPECT_EQ(pooled_size(3, 2, 2, 1, 1, true), 2);  // and here at row 3, the first one of the padding
+  EXPECT_EQ(pooled_size(3, 1, 5, 0, 0, true), 1);
+  EXPECT_EQ(pooled_size(5, 3, 1, 2, 0, false), 5);
+  EXPECT_EQ(pooled_size(5, 3, 1, 3, 0, false), 0);
+  EXPECT_EQ(pooled_size(5, 3, 1, 0, 3, false), 0);
+  EXPECT_EQ(pooled_size(INT64_MAX, INT64_MAX, 1, 0, INT64_MAX - 1, true), 0);
+  EXPECT_EQ(pooled_size(7, 2, INT64_MAX, 0, 0, true), 1);
+}
+
 // All operations use the same checks: the test covers every check once, and one check for every operation.
 TEST(Pool, BadArguments) {
   const Stream stream;
@@ -237,9 +291,14 @@ TEST(Pool, BadArguments) {
   EXPECT_TRUE(refused(pool(y, x, {0, 2, 2, 2, 0, 0}), "height is 0 and its stride 2"));
   EXPECT_TRUE(refused(pool(y, x, {2, 2, 2, 0, 0, 0}), "width is 2 and its stride 0"));
   EXPECT_TRUE(refused(pool(y, x, {2, 2, 2, 2, -1, 0}), "padding of the height is -1, must be in [0, 1]"));
-  EXPECT_TRUE(refused(pool(y, x, {2, 3, 2, 2, 0, 2}), "padding of the width is 2, must be in [0, 1]"));
+  EXPECT_TRUE(refused(pool(y, x, {2, 3, 2, 2, 0, 3}), "padding of the width is 3, must be in [0, 2]"));
+  EXPECT_TRUE(refused(pool(y, x, {2, 2, 2, 2, 0, 0, 2}), "padding of the height is 2, must be in [0, 1]"));
+  EXPECT_TRUE(
+      refused(pool(y, x, {2, 2, 2, 2, 0, 0, 0, -1}), "padding of the width is -1, must be in [0, 1]"));
+  EXPECT_TRUE(refused(pool(y, x, {3, 2, 1, 2, 0, 0, 1, 0, true}),
+                      "height of the pooled image is 2, must be 3 for an image with the height 4"));
   EXPECT_TRUE(refused(pool(y, x, {5, 2, 2, 2, 0, 0}),
-                      "the window's height is 5, must be at most the padded image's: 4 + 2 * 0"));
+                      "the window's height is 5, must be at most the padded image's: 4 + 0 + 0"));
   EXPECT_TRUE(refused(pool({pooled.data(), 1, 1, 2, 1}, {a.data(), 1, 0, 4, 1}, {2, 2, 2, 2, 1, 0}),
                       "height of the image is 0, must be at least 1"));
   const int64_t far = int64_t{1} << 31;

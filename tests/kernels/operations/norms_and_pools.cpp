@@ -165,7 +165,7 @@ void add_batch_norm_statistics(std::vector<Operation>& all) {
 
 void add_pools(std::vector<Operation>& all, const std::string& name, const PoolWindow& window) {
   constexpr int64_t kSide = 6;
-  const int64_t side = pooled_size(kSide, window.height, window.stride_h, window.pad_h);
+  const int64_t side = pooled_height(kSide, window);
   const int64_t x_size = 2 * kSide * kSide * 8, y_size = 2 * side * side * 8;
   const auto x_view = [](auto* data) { return ImageView{data, 2, kSide, kSide, 8}; };
   const auto y_view = [=](auto* data) { return ImageView{data, 2, side, side, 8}; };
@@ -214,6 +214,7 @@ void add_norms_and_pools(std::vector<Operation>& all) {
   add_group_norm<__half>(all);
   add_pools(all, "2x2", {2, 2, 2, 2, 0, 0});
   add_pools(all, "3x3", {3, 3, 2, 2, 1, 1});
+  add_pools(all, "3x3_ceil", {3, 3, 2, 2, 0, 0, 0, 0, true});
 }
 
 }  // namespace rondo::test
