@@ -7,6 +7,7 @@
 #include <rondo/kernels/activation/gelu.h>
 #include <rondo/kernels/activation/relu.h>
 #include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/layout/transpose.h>
 #include <rondo/kernels/loss/binary_cross_entropy.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/loss/weighted_cross_entropy.h>
@@ -90,6 +91,29 @@ struct Images {
 };
 
 constexpr Images kLenetFirst = {256, 26, 20}, kLenetSecond = {256, 8, 50}, kLarge = {256, 56, 64};
+
+template <class T>
+void nchw_to_nhwc_of(benchmark::State& state, Images images) {
+  const int64_t pixels = images.side * images.side;
+  const Buffer<float> values = normal_buffer(images.size(), 1);
+  std::vector<T> host;
+  for (const float value : values.download()) host.push_back(T(value));
+  const Buffer<T> x(host);
+  Buffer<T> y(images.size());
+  const auto work = [&](cudaStream_t stream) {
+    return nchw_to_nhwc<T>(images.view(y.data()), {x.data(), images.size()}, stream);
+  };
+  run_once(work);
+  const std::vector<T> found = y.download();
+  for (int64_t pixel = 0; pixel < pixels; ++pixel)
+    for (int64_t c = 0; c < images.channels; ++c)
+      if (static_cast<float>(found[static_cast<size_t>(pixel * images.channels + c)]) !=
+          static_cast<float>(host[static_cast<size_t>(c * pixels + pixel)]))
+        return state.SkipWithError("the result is wrong");
+  time_device_work(state, Cache::hot, {.bytes = 2.0 * sizeof(T) * static_cast<double>(images.size())}, work);
+}
+BENCHMARK_CAPTURE(nchw_to_nhwc_of<float>, large, kLarge)->UseManualTime();
+BENCHMARK_CAPTURE(nchw_to_nhwc_of<__nv_bfloat16>, large, kLarge)->UseManualTime();
 
 // The four elements of x in the window of y(n = 0, p = 0, q = 0, c), for a window of 2 x 2.
 std::array<float, 4> first_window(const std::vector<float>& x, const Images& images, int64_t c) {

@@ -3,8 +3,8 @@
 #include <rondo/kernels/gemm/fma/gemm_fma.h>
 #include <rondo/kernels/gemm/gemm_types.h>
 #include <rondo/kernels/gemm/mma/gemm_mma.h>
-#include <rondo/kernels/gemm/transposed_copy.h>
 #include <rondo/kernels/gemm/wgmma/gemm_wgmma.h>
+#include <rondo/kernels/layout/transposed_copy.h>
 
 #include <type_traits>
 
@@ -18,14 +18,14 @@ Status make_copies(GemmArguments& g, const GemmPlan& plan, const Workspace& work
   float* to = static_cast<float*>(workspace.data) + partial_sums_bytes({g.m, g.n, g.k}, plan) / 4;
   const int64_t stride = copy_stride(g.k);
   if (copies.b) {
-    RONDO_RETURN_IF_ERROR(
-        copy_transposed("gemm_transposes_b", {to, g.b, g.k, g.n, stride, g.b_stride}, stream));
+    RONDO_RETURN_IF_ERROR(copy_transposed<float>("gemm_transposes_b", {to, 1, g.n, g.k, stride},
+                                                 {g.b, 1, g.k, g.n, g.b_stride}, stream));
     g.b = to, g.b_stride = stride, g.transpose_b = true;
     to += transposed_copy_floats(g.n, g.k);
   }
   if (copies.a) {
-    RONDO_RETURN_IF_ERROR(
-        copy_transposed("gemm_transposes_a", {to, g.a, g.k, g.m, stride, g.a_stride}, stream));
+    RONDO_RETURN_IF_ERROR(copy_transposed<float>("gemm_transposes_a", {to, 1, g.m, g.k, stride},
+                                                 {g.a, 1, g.k, g.m, g.a_stride}, stream));
     g.a = to, g.a_stride = stride, g.transpose_a = false;
   }
   return {};

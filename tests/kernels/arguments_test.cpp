@@ -17,6 +17,7 @@
 #include <rondo/kernels/data/columns.h>
 #include <rondo/kernels/data/fill.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
+#include <rondo/kernels/layout/transpose.h>
 #include <rondo/kernels/loss/binary_cross_entropy.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/loss/nonfinite_loss.h>
@@ -524,6 +525,49 @@ std::vector<Operation> smooth_activations() {
 }
 
 template <class T>
+std::vector<Operation> layout_conversions() {
+  const auto images = [](Arguments& a) {
+    return ImageView<T>{nullptr, a.size("images", 2), a.size("height", 3), a.size("width", 4),
+                        a.size("channels", 5)};
+  };
+  const auto filters = [](Arguments& a) {
+    return FilterView<T>{nullptr, a.size("out_channels", 2), a.size("height", 3), a.size("width", 4),
+                         a.size("in_channels", 5)};
+  };
+  return {
+      {typed<T>("transpose"),
+       [](Arguments& a, cudaStream_t stream) {
+         const int64_t batches = a.size("batches", 3), rows = a.size("rows", 5), cols = a.size("cols", 7);
+         const auto y =
+             a.output("y", MatrixBatchView<T>{nullptr, batches, cols, rows, a.size("y.stride", 6, 5),
+                                              a.size("y.batch_stride", 42, 41)});
+         const auto x =
+             a.input("x", MatrixBatchView<const T>{nullptr, batches, rows, cols, a.size("x.stride", 9, 7),
+                                                   a.size("x.batch_stride", 45)});
+         return transpose(y, x, stream);
+       }},
+      {typed<T>("nchw_to_nhwc"),
+       [images](Arguments& a, cudaStream_t stream) {
+         const auto y = a.output("y", images(a));
+         return nchw_to_nhwc(y, a.input("x", VectorView<const T>{nullptr, a.size("x.size", 120)}), stream);
+       }},
+      {typed<T>("nhwc_to_nchw"),
+       [images](Arguments& a, cudaStream_t stream) {
+         const auto y = a.output("y", VectorView<T>{nullptr, a.size("y.size", 120)});
+         return nhwc_to_nchw<T>(y, a.input("x", ImageView<const T>(images(a))), stream);
+       }},
+      {typed<T>("oihw_to_krsc"),
+       [filters](Arguments& a, cudaStream_t stream) {
+         const auto y = a.output("y", filters(a));
+         return oihw_to_krsc(y, a.input("x", VectorView<const T>{nullptr, a.size("x.size", 120)}), stream);
+       }},
+      {typed<T>("krsc_to_oihw"), [filters](Arguments& a, cudaStream_t stream) {
+         const auto y = a.output("y", VectorView<T>{nullptr, a.size("y.size", 120)});
+         return krsc_to_oihw<T>(y, a.input("x", FilterView<const T>(filters(a))), stream);
+       }}};
+}
+
+template <class T>
 std::vector<Operation> elementwise_operations() {
   return {{typed<T>("relu"),
            [](Arguments& a, cudaStream_t stream) {
@@ -830,7 +874,7 @@ void add_operations_of(std::vector<Operation>& all) {
   for (const std::vector<Operation>& some :
        {pools<T>(), norms<T>(), layer_norms<T>(), group_norms<T>(), elementwise_operations<T>(),
         smooth_activations<T>(), losses<T>(), losses_with_options<T>(), softmaxes<T>(), gathers<T>(),
-        reductions<T>()})
+        reductions<T>(), layout_conversions<T>()})
     all.insert(all.end(), some.begin(), some.end());
 }
 

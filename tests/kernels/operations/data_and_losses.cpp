@@ -1,6 +1,7 @@
-// Batches of images, reductions, losses; and the operations that access one element at a time.
+// Batches of images, conversions of layouts, reductions, losses; and the operations that access one element at a time.
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/columns.h>
+#include <rondo/kernels/layout/transpose.h>
 #include <rondo/kernels/loss/binary_cross_entropy.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/loss/nonfinite_loss.h>
@@ -18,6 +19,34 @@ namespace {
 
 LossStats* loss_stats(Operands& o) {
   return o.aligned_out<LossStats>([](LossStats&) {});
+}
+
+template <class T>
+void add_layout_conversions(std::vector<Operation>& all) {
+  constexpr int64_t kImages = 2, kSide = 6, kChannels = 70, kSize = kImages * kSide * kSide * kChannels;
+  const auto add = [&](const char* name, const std::function<Status(Operands&, T * y, const T* x)>& run) {
+    all.push_back(
+        {dtype_of<T> == DType::float32 ? name : concat(name, "_", name_of(dtype_of<T>)), [=](Operands& o) {
+           T* const y = o.out<T>(kSize);
+           return run(o, y, o.in(o.values_of<T>(kSize)));
+         }});
+  };
+  add("transpose", [](Operands& o, T* y, const T* x) {
+    return transpose<T>({y, kImages, kChannels, kSide * kSide}, {x, kImages, kSide * kSide, kChannels},
+                        o.stream());
+  });
+  add("nchw_to_nhwc", [](Operands& o, T* y, const T* x) {
+    return nchw_to_nhwc<T>({y, kImages, kSide, kSide, kChannels}, {x, kSize}, o.stream());
+  });
+  add("nhwc_to_nchw", [](Operands& o, T* y, const T* x) {
+    return nhwc_to_nchw<T>({y, kSize}, {x, kImages, kSide, kSide, kChannels}, o.stream());
+  });
+  add("oihw_to_krsc", [](Operands& o, T* y, const T* x) {
+    return oihw_to_krsc<T>({y, kImages, kSide, kSide, kChannels}, {x, kSize}, o.stream());
+  });
+  add("krsc_to_oihw", [](Operands& o, T* y, const T* x) {
+    return krsc_to_oihw<T>({y, kSize}, {x, kImages, kSide, kSide, kChannels}, o.stream());
+  });
 }
 
 template <class T>
@@ -98,6 +127,9 @@ void add_softmax(std::vector<Operation>& all) {
 }  // namespace
 
 void add_data_and_losses(std::vector<Operation>& all) {
+  add_layout_conversions<float>(all);
+  add_layout_conversions<__nv_bfloat16>(all);
+  add_layout_conversions<__half>(all);
   add_losses_with_options<float>(all);
   add_losses_with_options<__nv_bfloat16>(all);
   add_losses_with_options<__half>(all);

@@ -2,7 +2,7 @@
 
 #include <rondo/kernels/conv/implicit_gemm/wgmma/pixel_box.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
-#include <rondo/kernels/gemm/transposed_copy.h>
+#include <rondo/kernels/layout/transposed_copy.h>
 #include <rondo/kernels/conv/implicit_gemm/taps.cuh>
 #include <rondo/kernels/conv/implicit_gemm/wgmma/im2col_axis.cuh>
 #include <rondo/kernels/core/launch.cuh>
@@ -155,17 +155,8 @@ int64_t transposed_filter_bytes(const ConvGeometry& g, Arithmetic arithmetic) {
 
 Status transpose_filter(float* to, const float* filter, const ConvGeometry& g, cudaStream_t stream) {
   const int64_t taps = int64_t{g.r} * g.s;
-  return copy_transposed("transpose_filter",
-                         {.to = to,
-                          .from = filter,
-                          .rows = g.k,
-                          .cols = g.c,
-                          .to_stride = taps * g.k,
-                          .from_stride = taps * g.c,
-                          .batch = taps,
-                          .to_batch = g.k,
-                          .from_batch = g.c},
-                         stream);
+  return copy_transposed<float>("transpose_filter", {to, taps, g.c, g.k, taps * g.k, g.k},
+                                {filter, taps, g.k, g.c, taps * g.c, g.c}, stream);
 }
 
 std::optional<TileId> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& g, int64_t splits,
