@@ -72,21 +72,25 @@ Value build_pool(Pool kind, const char* name, Size2d window, const PoolOptions& 
                  Value x) {
   const Size2d stride = {options.stride.height > 0 ? options.stride.height : window.height,
                          options.stride.width > 0 ? options.stride.width : window.width};
-  const PoolWindow pool = {window.height, window.width,           stride.height,
-                           stride.width,  options.padding.height, options.padding.width};
+  const Size2d end = options.padding_end.value_or(options.padding);
+  const PoolWindow pool = {window.height,          window.width,          stride.height, stride.width,
+                           options.padding.height, options.padding.width, end.height,    end.width,
+                           options.ceil_mode};
+  const auto outside = [](int64_t pad, int64_t side) { return pad < 0 || pad >= side; };
   if (window.height < 1 || window.width < 1 || options.stride.height < 0 || options.stride.width < 0 ||
-      pool.pad_h < 0 || pool.pad_w < 0 || pool.pad_h > window.height / 2 || pool.pad_w > window.width / 2)
+      outside(pool.pad_h, window.height) || outside(end.height, window.height) ||
+      outside(pool.pad_w, window.width) || outside(end.width, window.width))
     throw Error(bad_argument(name, ": the window is ", window.height, " x ", window.width, ", the stride ",
                              options.stride.height, " x ", options.stride.width, " and the padding ",
-                             pool.pad_h, " x ", pool.pad_w,
-                             ": the window must be at least 1, the padding at most half of it"));
+                             pool.pad_h, " x ", pool.pad_w, ", at the end ", end.height, " x ", end.width,
+                             ": the window must be at least 1, the padding less than it"));
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   const int64_t most = std::max({window.height, window.width, stride.height, stride.width});
   if (most > kMost)
     throw Error(
         bad_argument(name, ": a side of the window or the stride is ", most, ", must be at most ", kMost));
-  const Shape out = {pooled_size(x.shape.height, window.height, stride.height, pool.pad_h),
-                     pooled_size(x.shape.width, window.width, stride.width, pool.pad_w), x.shape.channels};
+  const Shape out = {pooled_height(x.shape.height, pool), pooled_width(x.shape.width, pool),
+                     x.shape.channels};
   if (out.height < 1 || out.width < 1)
     throw Error(bad_argument(name, ": the window of ", window.height, " x ", window.width,
                              " does not fit the input of ", text(x.shape)));

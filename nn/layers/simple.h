@@ -4,6 +4,8 @@
 #include <rondo/nn/layers/conv2d.h>
 #include <rondo/nn/layers/module.h>
 
+#include <optional>
+
 namespace rondo::nn {
 
 // max(x, 0). Fused into the preceding operation where that operation supports it.
@@ -17,6 +19,8 @@ class ReLU : public Module {
 struct PoolOptions {
   Size2d stride = 0;  // 0: the window's size
   Size2d padding = 0;
+  std::optional<Size2d> padding_end = {};  // at the bottom and the right; by default as `padding`
+  bool ceil_mode = false;                  // as in PoolWindow
 };
 enum class Pool { average, maximum };
 template <Pool kKind>

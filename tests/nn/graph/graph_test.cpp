@@ -172,6 +172,18 @@ std::string refusal(const AnyModule& network, Shape input) {
   return "nothing was refused";
 }
 
+TEST(Graph, PoolingHasCeilModeAndPaddingOfEachSide) {
+  const auto rows_and_columns = [](const PoolOptions& options) {
+    const Graph graph = make_graph(MaxPool2d(2, options), {9, 8, 2});
+    const Shape out = graph.output().shape;
+    return std::pair(out.height, out.width);
+  };
+  EXPECT_EQ(rows_and_columns({}), std::pair(int64_t{4}, int64_t{4}));
+  EXPECT_EQ(rows_and_columns({.ceil_mode = true}), std::pair(int64_t{5}, int64_t{4}));
+  EXPECT_EQ(rows_and_columns({.padding = {1, 1}}), std::pair(int64_t{5}, int64_t{5}));
+  EXPECT_EQ(rows_and_columns({.stride = 1, .padding_end = Size2d{0, 1}}), std::pair(int64_t{8}, int64_t{8}));
+}
+
 TEST(Graph, RefusesWhatDoesNotFit) {
   const auto says = [](const std::string& text, const char* part) {
     return text.find(part) != std::string::npos ? testing::AssertionSuccess()
@@ -184,6 +196,7 @@ TEST(Graph, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.padding = -1}), kNetworkInput), "padding -1 x -1"));
   EXPECT_TRUE(says(refusal(MaxPool2d(10), kNetworkInput), "MaxPool2d: the window of 10 x 10 does not fit"));
   EXPECT_TRUE(says(refusal(AvgPool2d(2, {.padding = 2}), kNetworkInput), "AvgPool2d: the window is 2 x 2"));
+  EXPECT_TRUE(says(refusal(AvgPool2d(2, {.padding_end = Size2d{0, 2}}), kNetworkInput), "at the end 0 x 2"));
   EXPECT_TRUE(says(refusal(Linear(0), kNetworkInput), "Linear: it has 0 outputs"));
   EXPECT_TRUE(says(refusal(Dropout(1), kNetworkInput), "the probability is 1"));
   EXPECT_TRUE(says(refusal(BatchNorm2d({.eps = -1}), kNetworkInput), "eps is -1"));
