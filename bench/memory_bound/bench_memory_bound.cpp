@@ -93,7 +93,7 @@ struct Images {
 constexpr Images kLenetFirst = {256, 26, 20}, kLenetSecond = {256, 8, 50}, kLarge = {256, 56, 64};
 
 template <class T>
-void nchw_to_nhwc_of(benchmark::State& state, Images images) {
+void nchw_to_nhwc_of(benchmark::State& state, T, Images images) {
   const int64_t pixels = images.side * images.side;
   const Buffer<float> values = normal_buffer(images.size(), 1);
   std::vector<T> host;
@@ -112,8 +112,8 @@ void nchw_to_nhwc_of(benchmark::State& state, Images images) {
         return state.SkipWithError("the result is wrong");
   time_device_work(state, Cache::hot, {.bytes = 2.0 * sizeof(T) * static_cast<double>(images.size())}, work);
 }
-BENCHMARK_CAPTURE(nchw_to_nhwc_of<float>, large, kLarge)->UseManualTime();
-BENCHMARK_CAPTURE(nchw_to_nhwc_of<__nv_bfloat16>, large, kLarge)->UseManualTime();
+BENCHMARK_CAPTURE(nchw_to_nhwc_of, large, float{}, kLarge)->UseManualTime();
+BENCHMARK_CAPTURE(nchw_to_nhwc_of, large_bfloat16, __nv_bfloat16{}, kLarge)->UseManualTime();
 
 // The four elements of x in the window of y(n = 0, p = 0, q = 0, c), for a window of 2 x 2.
 std::array<float, 4> first_window(const std::vector<float>& x, const Images& images, int64_t c) {
