@@ -23,7 +23,7 @@ double exact_tanh_slope(double x) {
 
 // The largest error(x) for every 3001st float of both signs from 2^-130 to `last`.
 template <class Error>
-double largest_error(float last, Error&& error) {
+double largest_activation_error(float last, Error&& error) {
   double largest = 0;
   auto bits = __builtin_bit_cast(uint32_t, 0x1p-130f);
   for (const auto end = __builtin_bit_cast(uint32_t, last); bits <= end; bits += 3001)
@@ -45,7 +45,7 @@ auto relative(Function function, Exact exact) {
 }
 
 TEST(ActivationFunctions, Sigmoid) {
-  EXPECT_LT(largest_error(100, relative(sigmoid_of, exact_sigmoid)), 0x1p-21);
+  EXPECT_LT(largest_activation_error(100, relative(sigmoid_of, exact_sigmoid)), 0x1p-21);
   EXPECT_EQ(sigmoid_of(0), 0.5f);
   EXPECT_EQ(sigmoid_of(kInf), 1.0f);
   EXPECT_EQ(sigmoid_of(-kInf), 0.0f);
@@ -55,14 +55,17 @@ TEST(ActivationFunctions, Sigmoid) {
 TEST(ActivationFunctions, NormalDistribution) {
   const auto below = [](float x) { return normal_distribution(x).below; };
   const auto density = [](float x) { return normal_distribution(x).density; };
-  EXPECT_LT(largest_error(14, relative(below, exact_below)), 0x1p-21);
-  EXPECT_LT(largest_error(14, relative(density, [](double x) { return std::exp(-0.5 * x * x); })), 0x1p-21);
+  EXPECT_LT(largest_activation_error(14, relative(below, exact_below)), 0x1p-21);
+  EXPECT_LT(largest_activation_error(14, relative(density, [](double x) { return std::exp(-0.5 * x * x); })),
+            0x1p-21);
   EXPECT_EQ(below(0), 0.5f);
 }
 
 TEST(ActivationFunctions, Gelu) {
-  EXPECT_LT(largest_error(20, relative(gelu_of, [](double x) { return x * exact_below(x); })), 0x1p-21);
-  EXPECT_LT(largest_error(20, [](float x) { return std::abs(gelu_slope(x) - exact_gelu_slope(double{x})); }),
+  EXPECT_LT(largest_activation_error(20, relative(gelu_of, [](double x) { return x * exact_below(x); })),
+            0x1p-21);
+  EXPECT_LT(largest_activation_error(
+                20, [](float x) { return std::abs(gelu_slope(x) - exact_gelu_slope(double{x})); }),
             0x1p-21);
   for (const auto function : {gelu_of, gelu_tanh_of}) {
     EXPECT_EQ(function(0), 0.0f);
@@ -81,15 +84,16 @@ TEST(ActivationFunctions, Gelu) {
 
 TEST(ActivationFunctions, GeluByTanh) {
   const auto exact = [](double x) { return x * exact_sigmoid(exact_argument(x)); };
-  EXPECT_LT(largest_error(20,
-                          [&](float x) {
-                            const double allowed = 0x1p-21 + 0x1p-22 * std::abs(exact_argument(double{x}));
-                            return relative(gelu_tanh_of, exact)(x) / allowed;
-                          }),
+  EXPECT_LT(largest_activation_error(20,
+                                     [&](float x) {
+                                       const double allowed =
+                                           0x1p-21 + 0x1p-22 * std::abs(exact_argument(double{x}));
+                                       return relative(gelu_tanh_of, exact)(x) / allowed;
+                                     }),
             1);
-  EXPECT_LT(
-      largest_error(20, [](float x) { return std::abs(gelu_tanh_slope(x) - exact_tanh_slope(double{x})); }),
-      0x1p-21);
+  EXPECT_LT(largest_activation_error(
+                20, [](float x) { return std::abs(gelu_tanh_slope(x) - exact_tanh_slope(double{x})); }),
+            0x1p-21);
 }
 
 }  // namespace
