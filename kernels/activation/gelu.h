@@ -3,7 +3,7 @@
 // All functions: float32, bfloat16 or float16, computed in float32, a 16-bit result rounded once to nearest
 // even; aligned to the elements, bound by memory traffic: one read of each input and one write. The output
 // may be an input (the same pointer), otherwise they must not overlap.
-// Numerics: the relative error of gelu() is below 2^-21, of gelu_tanh() below 2^-21 + 2^-23 |2 u| for its
+// Numerics: the relative error of gelu() is below 2^-21, of gelu_tanh() below 2^-21 + 2^-22 |2 u| for its
 // argument u below; that of the gradients is an absolute one, below 2^-21 |dy|. NaN stays NaN; the limits at
 // the infinities are exact. Same bits on every device (core/activation_functions.h).
 // Errors: bad_argument for a negative or unequal size, a null or misaligned pointer, an overlap.

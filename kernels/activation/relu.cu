@@ -1,6 +1,5 @@
 #include <rondo/kernels/activation/relu.h>
-#include <rondo/kernels/core/check.h>
-#include <rondo/kernels/core/elementwise.cuh>
+#include <rondo/kernels/activation/activation.cuh>
 
 namespace rondo {
 namespace {
@@ -18,25 +17,13 @@ struct ReluBackward {
 
 template <ValueType T>
 Status relu(VectorView<T> y, NonDeduced<VectorView<const T>> x, cudaStream_t stream) {
-  ArgumentCheck check("relu");
-  check.output("y", y, {"x"});
-  check.input("x", x);
-  check.same_size("y", y, "x", x);
-  RONDO_RETURN_IF_ERROR(check.status());
-  return elementwise("relu", stream, Relu{}, y.data, y.size, x.data);
+  return activation::forward<Relu, T>("relu", y, x, stream);
 }
 
 template <ValueType T>
 Status relu_backward(VectorView<T> dx, NonDeduced<VectorView<const T>> dy, NonDeduced<VectorView<const T>> y,
                      cudaStream_t stream) {
-  ArgumentCheck check("relu_backward");
-  check.output("dx", dx, {"dy", "y"});
-  check.input("dy", dy);
-  check.input("y", y);
-  check.same_size("dx", dx, "dy", dy);
-  check.same_size("y", y, "dy", dy);
-  RONDO_RETURN_IF_ERROR(check.status());
-  return elementwise("relu_backward", stream, ReluBackward{}, dx.data, dx.size, dy.data, y.data);
+  return activation::backward<ReluBackward, T>("relu_backward", dx, dy, "y", y, stream);
 }
 
 #define RONDO_RELU(T)                                                        \

@@ -2,8 +2,7 @@
 #include <rondo/kernels/activation/gelu.h>
 #include <rondo/kernels/activation/sigmoid.h>
 #include <rondo/kernels/core/activation_functions.h>
-#include <rondo/kernels/core/check.h>
-#include <rondo/kernels/core/elementwise.cuh>
+#include <rondo/kernels/activation/activation.cuh>
 
 namespace rondo {
 namespace {
@@ -27,58 +26,34 @@ struct SigmoidBackward {
   __device__ float operator()(float dy, float y) const { return dy * fmaf(-y, y, y); }
 };
 
-template <class Operation, class T>
-Status forward(const char* name, VectorView<T> y, VectorView<const T> x, cudaStream_t stream) {
-  ArgumentCheck check(name);
-  check.output("y", y, {"x"});
-  check.input("x", x);
-  check.same_size("y", y, "x", x);
-  RONDO_RETURN_IF_ERROR(check.status());
-  return elementwise(name, stream, Operation{}, y.data, y.size, x.data);
-}
-
-// `saved`: what forward read or wrote, by its name.
-template <class Operation, class T>
-Status backward(const char* name, VectorView<T> dx, VectorView<const T> dy, const char* saved_name,
-                VectorView<const T> saved, cudaStream_t stream) {
-  ArgumentCheck check(name);
-  check.output("dx", dx, {"dy", saved_name});
-  check.input("dy", dy);
-  check.input(saved_name, saved);
-  check.same_size("dx", dx, "dy", dy);
-  check.same_size(saved_name, saved, "dy", dy);
-  RONDO_RETURN_IF_ERROR(check.status());
-  return elementwise(name, stream, Operation{}, dx.data, dx.size, dy.data, saved.data);
-}
-
 }  // namespace
 
 template <ValueType T>
 Status gelu(VectorView<T> y, NonDeduced<VectorView<const T>> x, cudaStream_t stream) {
-  return forward<Gelu, T>("gelu", y, x, stream);
+  return activation::forward<Gelu, T>("gelu", y, x, stream);
 }
 template <ValueType T>
 Status gelu_backward(VectorView<T> dx, NonDeduced<VectorView<const T>> dy, NonDeduced<VectorView<const T>> x,
                      cudaStream_t stream) {
-  return backward<GeluBackward, T>("gelu_backward", dx, dy, "x", x, stream);
+  return activation::backward<GeluBackward, T>("gelu_backward", dx, dy, "x", x, stream);
 }
 template <ValueType T>
 Status gelu_tanh(VectorView<T> y, NonDeduced<VectorView<const T>> x, cudaStream_t stream) {
-  return forward<GeluTanh, T>("gelu_tanh", y, x, stream);
+  return activation::forward<GeluTanh, T>("gelu_tanh", y, x, stream);
 }
 template <ValueType T>
 Status gelu_tanh_backward(VectorView<T> dx, NonDeduced<VectorView<const T>> dy,
                           NonDeduced<VectorView<const T>> x, cudaStream_t stream) {
-  return backward<GeluTanhBackward, T>("gelu_tanh_backward", dx, dy, "x", x, stream);
+  return activation::backward<GeluTanhBackward, T>("gelu_tanh_backward", dx, dy, "x", x, stream);
 }
 template <ValueType T>
 Status sigmoid(VectorView<T> y, NonDeduced<VectorView<const T>> x, cudaStream_t stream) {
-  return forward<Sigmoid, T>("sigmoid", y, x, stream);
+  return activation::forward<Sigmoid, T>("sigmoid", y, x, stream);
 }
 template <ValueType T>
 Status sigmoid_backward(VectorView<T> dx, NonDeduced<VectorView<const T>> dy,
                         NonDeduced<VectorView<const T>> y, cudaStream_t stream) {
-  return backward<SigmoidBackward, T>("sigmoid_backward", dx, dy, "y", y, stream);
+  return activation::backward<SigmoidBackward, T>("sigmoid_backward", dx, dy, "y", y, stream);
 }
 
 #define RONDO_SMOOTH(T)                                                                                    \

@@ -25,8 +25,8 @@ __host__ __device__ inline NormalDistribution normal_distribution(float x) {
   const float rest = fmaf(size, size, -square);
   const float e = exp_of_negative(-0.5f * square);
   const float density = fmaf(-0.5f * rest, e, e);
-  // The probability of a value above `size`, divided by the density: t p(t), a polynomial that interpolates at
-  // Chebyshev nodes of t = 1 / (1 + 0.27 size).
+  // The probability of a value above `size`, divided by the density: t p(t) with t = 1 / (1 + 0.27 size). The
+  // polynomial p interpolates at Chebyshev nodes.
   const float t = 1.0f / fmaf(0.27f, size, 1.0f);
   float p = 0.029205833f;
   p = fmaf(p, t, -0.12772256f);

@@ -2,11 +2,11 @@
 // copies: one for each image or filter.
 //
 // All functions: float32, bfloat16 or float16, aligned to the elements. They copy bits, so NaN keeps its
-// payload, and the results do not depend on the device. y and x must not overlap. An empty operand is allowed.
-// Errors: bad_argument for a negative or unequal size, a stride below cols, a null or misaligned pointer, an
-// overlap. Traffic: one read, one write. A block moves a square of 32 x 32 elements. In the 16-bit types it
-// moves 64 x 64, in pairs, where sides and strides are even and both pointers are aligned to 4 bytes. A matrix
-// with fewer rows or columns than the square leaves a part of each block idle.
+// payload, and the results do not depend on the device. y and x must not overlap. An empty operand is
+// allowed. Errors: bad_argument for a negative or unequal size, a stride below cols, a null or misaligned
+// pointer, an overlap. Traffic: one read, one write. A block moves a square of 32 x 32 elements. In the
+// 16-bit types it moves 64 x 64, in pairs, where sides and strides are even and both pointers are aligned to
+// 4 bytes. A matrix with fewer rows or columns than the square leaves a part of each block idle.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -110,9 +110,9 @@ template <InputType T = const float>
 
 // dx[i, c] = gamma[c] * inv_std[c] * (g[i, c] - sums[c] / count - xhat[i, c] * sums[channels + c] / count)
 //
-// gamma may be omitted: it is 1 then. Also writes residual_gradient = g, the gradient of the epilogue's residual, in the same pass; it may be
-// omitted. Either output may be dy. Traffic: reads dy and x (and y) once, writes dx (and residual_gradient)
-// once.
+// gamma may be omitted: it is 1 then. Also writes residual_gradient = g, the gradient of the epilogue's
+// residual, in the same pass; it may be omitted. Either output may be dy. Traffic: reads dy and x (and y)
+// once, writes dx (and residual_gradient) once.
 template <ValueType T = float>
 [[nodiscard]] Status batch_norm_backward(MatrixView<T> dx, NonDeduced<MatrixView<T>> residual_gradient,
                                          NonDeduced<MatrixView<const T>> dy,

@@ -27,8 +27,8 @@
 
 namespace rondo {
 
-// The default stride is the window's side: the windows then do not overlap. The padding below and to the right
-// is by default that above and to the left.
+// The default stride is the window's side: the windows then do not overlap. The padding below and to the
+// right is by default that above and to the left.
 struct PoolWindow {
   int64_t height = 2;
   int64_t width = 2;
@@ -43,13 +43,13 @@ struct PoolWindow {
   constexpr int64_t right() const { return pad_right.value_or(pad_w); }
 };
 
-// The divisor of an average. `window`: the number of elements inside the padded image, padding counts as zeros
-// (PyTorch's default). This is height * width but for the last windows of ceil mode. `image`: the number of
-// elements inside the image.
+// The divisor of an average. `window`: the number of elements inside the padded image, padding counts as
+// zeros (PyTorch's default). This is height * width except for the last windows of ceil mode. `image`: the
+// number of elements inside the image.
 enum class AverageOver { window, image };
 
-// The number of outputs along one side of `size` elements with `pad` before it and `pad_end` behind it. 0 for a
-// window that does not fit and for arguments that avg_pool() rejects.
+// The number of outputs along one side of `size` elements with `pad` before it and `pad_end` behind it. 0 for
+// a window that does not fit and for arguments that avg_pool() rejects.
 constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int64_t pad, int64_t pad_end,
                               bool ceil_mode) {
   constexpr int64_t kMost = int64_t{1} << 60;  // limit below which size + pad + pad_end does not overflow

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/core/view.h>
 #include <rondo/nn/graph/tensor.h>
 
 #include <cuda_runtime_api.h>
@@ -45,6 +46,13 @@ struct OpContext {
       return rounded_parameters[i];
   }
 };
+
+// Vector number i of a layer's parameters or of their gradients, of `size` values; an empty view if the layer
+// has none, such as a normalisation that is not affine.
+inline VectorView<float> optional_vector(std::span<float* const> tensors, size_t i, int64_t size) {
+  if (tensors.empty()) return {};
+  return {tensors[i], size};
+}
 
 // The tensors of forward that backward reads. Memory of the others may be reused before backward.
 struct Saves {

@@ -70,7 +70,8 @@ class GeluOp : public Op {
   bool tanh_;
 };
 
-// From (Q, K, V) beside each other to A V, for all heads. The products of a head are batches over the samples.
+// From (Q, K, V) beside each other to A V, for all heads. The products of a head are batches over the
+// samples.
 class AttentionOp : public Op {
  public:
   AttentionOp(Shape in, int64_t heads, Math math, DType type)

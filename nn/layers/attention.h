@@ -1,10 +1,8 @@
 // Layers of a transformer. Its tokens are the positions of an image, row by row.
 #pragma once
 
-#include <rondo/nn/layers/init.h>
+#include <rondo/nn/layers/linear.h>
 #include <rondo/nn/layers/module.h>
-
-#include <optional>
 
 namespace rondo::nn {
 
@@ -37,11 +35,7 @@ class GELU : public Module {
 // then V, each head by head) and "out_proj". Saves A for backward: heads * positions^2 values a sample.
 class MultiHeadAttention : public Module {
  public:
-  struct Options {
-    bool bias = true;
-    WeightInit weights = {};
-    std::optional<Math> math = {};  // of the products; by default that of the graph
-  };
+  using Options = Linear::Options;  // of both projections; `math` also of the products with A
   explicit MultiHeadAttention(int64_t heads) : MultiHeadAttention(heads, Options{}) {}
   MultiHeadAttention(int64_t heads, Options options) : heads_(heads), options_(options) {}
   Value build(Graph& graph, Value x) const override;

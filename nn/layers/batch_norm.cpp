@@ -70,10 +70,9 @@ class BatchNormOp : public Op {
 
  private:
   VectorView<float> channels(float* data) const { return {data, shape_.channels}; }
-  // Parameter number i or its gradient; an empty view without parameters.
+  // Parameter number i or its gradient.
   VectorView<float> parameter(std::span<float* const> tensors, size_t i) const {
-    if (tensors.empty()) return {};
-    return channels(tensors[i]);
+    return optional_vector(tensors, i, shape_.channels);
   }
   VectorView<double> sums(const OpContext& context, size_t which) const {
     return {context.sums[which], 2 * shape_.channels};

@@ -34,10 +34,9 @@ class NormOp : public Op {
     const Tensor& dx = context.input_gradients[0];
     return dx.data ? dx : context.output_gradient;
   }
-  // Parameter number i or its gradient; an empty view without parameters.
+  // Parameter number i or its gradient.
   VectorView<float> channels(std::span<float* const> tensors, size_t i) const {
-    if (tensors.empty()) return {};
-    return {tensors[i], shape_.channels};
+    return optional_vector(tensors, i, shape_.channels);
   }
 
   Shape shape_;

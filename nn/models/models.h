@@ -1,5 +1,5 @@
-// The networks of the three lessons, one of depthwise convolutions, and a transformer. `weights` applies to all convolutions
-// and linear layers.
+// The networks of the three lessons, one of depthwise convolutions, and a transformer. `weights` applies to
+// all convolutions and linear layers.
 #pragma once
 
 #include <rondo/nn/layers/init.h>
@@ -29,9 +29,9 @@ AnyModule mobilenet(int64_t classes = 10, WeightInit weights = {});
 
 // A small vision transformer (Dosovitskiy et al., "An image is worth 16x16 words", 2021) for small images:
 // patches of 4 x 4 as tokens of 64 channels (a convolution of stride 4), a position embedding, `blocks`
-// blocks, layer normalisation, the average of all tokens instead of a class token, and one linear layer. A
-// block adds to its input x the attention of 4 heads of layer_norm(x), and to their sum z a convolution of 1 x
-// 1 to 128 channels of layer_norm(z), GELU, and one back to 64.
+// blocks, layer normalisation, the average of all tokens instead of a class token, and one linear layer. Each
+// block computes z = x + attention(layer_norm(x)), with 4 heads, then z + mlp(layer_norm(z)), where mlp() is
+// a convolution of 1 x 1 to 128 channels, GELU, and one back to 64.
 AnyModule vit(int64_t classes = 10, WeightInit weights = {}, int64_t blocks = 4);
 
 // `layers` linear layers of `width` outputs, each followed by a ReLU, then a linear layer of `outputs`.
