@@ -4,8 +4,11 @@
 
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/gemm/gemm.h>
+#include <rondo/tests/kernels/product_errors.h>
 #include <rondo/tests/kernels/products_by_tile.h>
+#include <rondo/tests/kernels/reference/gemm_reference.h>
 #include <rondo/tests/kernels/tf32_values.h>
+#include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/narrow.h>
@@ -160,6 +163,16 @@ class ProductDraws {
     return in;
   }
 
+  // Whether the results are as near as the arithmetic of their sums allows. k: 0 if alpha is 0.
+  static testing::AssertionResult within_the_bound(const std::vector<C>& got, const GemmReference& expected,
+                                                   int64_t k) {
+    const double error = largest_sum_error(A::kMath, uses_tensor_cores(kArithmetic), k);
+    return all_within(got, expected.values, [&](size_t i) {
+      const double sums = error * expected.magnitude[i];
+      return sums + (sizeof(C) == 2 ? rounding_error<C>(std::abs(expected.values[i]) + sums) : 0);
+    });
+  }
+
   // C with its gaps.
   static std::vector<C> compute(const ProductDraw& d, const ProductInputs& in) {
     const auto [m, n, k] = d.shape;
@@ -229,6 +242,14 @@ class ProductDraws {
 
   bool gpu_tiles_;
   DeviceProperties device_;
+};
+
+// For typed tests: "fp32_to_float32".
+struct NameOfArithmetic {
+  template <class A>
+  static std::string GetName(int) {
+    return ProductDraws<A>::name();
+  }
 };
 
 // visit(ProductDraws<A>) for every arithmetic, with the tiles of GPUs.

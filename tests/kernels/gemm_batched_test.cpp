@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <rondo/tests/kernels/drawn_products.h>
-#include <rondo/tests/kernels/product_errors.h>
 #include <rondo/tests/kernels/reference/gemm_reference.h>
 #include <rondo/tests/support/compare.h>
 
@@ -50,13 +49,7 @@ class DrawnBatches : public testing::Test {
   }
 };
 
-struct Names {
-  template <class A>
-  static std::string GetName(int) {
-    return ProductDraws<A>::name();
-  }
-};
-TYPED_TEST_SUITE(DrawnBatches, ProductArithmetics, Names);
+TYPED_TEST_SUITE(DrawnBatches, ProductArithmetics, NameOfArithmetic);
 
 // `count` values from `first` on, as many as there are.
 template <class T>
@@ -104,8 +97,6 @@ TYPED_TEST(DrawnBatches, WithinTheBound) {
     const std::vector<C> all = dc.download();
 
     if (TypeParam::kMath == Math::tf32) a_values = nearest_tf32(a_values), b_values = nearest_tf32(b_values);
-    constexpr bool kTensorCores = uses_tensor_cores(ProductDraws<TypeParam>::kArithmetic);
-    const double error = largest_sum_error(TypeParam::kMath, kTensorCores, k);
     std::vector<bool> is_result(all.size());
     for (int64_t batch = 0; batch < batches && m > 0 && n > 0; ++batch) {
       SCOPED_TRACE(concat("matrix ", batch));
@@ -120,10 +111,7 @@ TYPED_TEST(DrawnBatches, WithinTheBound) {
           is_result[at] = true;
           got.push_back(all[at]);
         }
-      ASSERT_TRUE(all_within(got, expected.values, [&](size_t i) {
-        const double sums = error * expected.magnitude[i];
-        return sums + (sizeof(C) == 2 ? rounding_error<C>(std::abs(expected.values[i]) + sums) : 0);
-      }));
+      ASSERT_TRUE(ProductDraws<TypeParam>::within_the_bound(got, expected, k));
     }
     std::vector<C> gaps, gaps_before;
     for (size_t i = 0; i < all.size(); ++i)

@@ -107,7 +107,8 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
-// Calls visit(index in y, size of the window inside the padded image, indices of the window's elements in x, row by row) for every window and channel.
+// Calls visit(index in y, size of the window inside the padded image, indices of the window's elements in x,
+// row by row) for every window and channel.
 template <class Visit>
 void for_each_window(const Case& c, Visit visit) {
   size_t y = 0;

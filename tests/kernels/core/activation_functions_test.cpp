@@ -2,12 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/core/activation_functions.h>
+#include <rondo/tests/kernels/core/sampled_floats.h>
 
 #include <cmath>
 #include <limits>
 
 namespace rondo {
 namespace {
+
+using test::largest_error_of_both_signs;
 
 constexpr double kSqrtHalf = 0.70710678118654752440, kInverseSqrtTwoPi = 0.39894228040143267794;
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -21,19 +24,6 @@ double exact_tanh_slope(double x) {
   return s + x * s * (1 - s) * 2 * std::sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
 }
 
-// The largest error(x) for every 3001st float of both signs from 2^-130 to `last`.
-template <class Error>
-double largest_activation_error(float last, Error&& error) {
-  double largest = 0;
-  auto bits = __builtin_bit_cast(uint32_t, 0x1p-130f);
-  for (const auto end = __builtin_bit_cast(uint32_t, last); bits <= end; bits += 3001)
-    for (const float sign : {1.0f, -1.0f}) {
-      const double of_x = error(sign * __builtin_bit_cast(float, bits));
-      if (!(of_x <= largest)) largest = of_x;  // a NaN stays
-    }
-  return largest;
-}
-
 // Relative to the exact value; results below the normal numbers do not count.
 template <class Function, class Exact>
 auto relative(Function function, Exact exact) {
@@ -45,7 +35,7 @@ auto relative(Function function, Exact exact) {
 }
 
 TEST(ActivationFunctions, Sigmoid) {
-  EXPECT_LT(largest_activation_error(100, relative(sigmoid_of, exact_sigmoid)), 0x1p-21);
+  EXPECT_LT(largest_error_of_both_signs(100, relative(sigmoid_of, exact_sigmoid)), 0x1p-21);
   EXPECT_EQ(sigmoid_of(0), 0.5f);
   EXPECT_EQ(sigmoid_of(kInf), 1.0f);
   EXPECT_EQ(sigmoid_of(-kInf), 0.0f);
@@ -55,16 +45,17 @@ TEST(ActivationFunctions, Sigmoid) {
 TEST(ActivationFunctions, NormalDistribution) {
   const auto below = [](float x) { return normal_distribution(x).below; };
   const auto density = [](float x) { return normal_distribution(x).density; };
-  EXPECT_LT(largest_activation_error(14, relative(below, exact_below)), 0x1p-21);
-  EXPECT_LT(largest_activation_error(14, relative(density, [](double x) { return std::exp(-0.5 * x * x); })),
-            0x1p-21);
+  EXPECT_LT(largest_error_of_both_signs(14, relative(below, exact_below)), 0x1p-21);
+  EXPECT_LT(
+      largest_error_of_both_signs(14, relative(density, [](double x) { return std::exp(-0.5 * x * x); })),
+      0x1p-21);
   EXPECT_EQ(below(0), 0.5f);
 }
 
 TEST(ActivationFunctions, Gelu) {
-  EXPECT_LT(largest_activation_error(20, relative(gelu_of, [](double x) { return x * exact_below(x); })),
+  EXPECT_LT(largest_error_of_both_signs(20, relative(gelu_of, [](double x) { return x * exact_below(x); })),
             0x1p-21);
-  EXPECT_LT(largest_activation_error(
+  EXPECT_LT(largest_error_of_both_signs(
                 20, [](float x) { return std::abs(gelu_slope(x) - exact_gelu_slope(double{x})); }),
             0x1p-21);
   for (const auto function : {gelu_of, gelu_tanh_of}) {
@@ -84,14 +75,14 @@ TEST(ActivationFunctions, Gelu) {
 
 TEST(ActivationFunctions, GeluByTanh) {
   const auto exact = [](double x) { return x * exact_sigmoid(exact_argument(x)); };
-  EXPECT_LT(largest_activation_error(20,
-                                     [&](float x) {
-                                       const double allowed =
-                                           0x1p-21 + 0x1p-22 * std::abs(exact_argument(double{x}));
-                                       return relative(gelu_tanh_of, exact)(x) / allowed;
-                                     }),
+  EXPECT_LT(largest_error_of_both_signs(20,
+                                        [&](float x) {
+                                          const double allowed =
+                                              0x1p-21 + 0x1p-22 * std::abs(exact_argument(double{x}));
+                                          return relative(gelu_tanh_of, exact)(x) / allowed;
+                                        }),
             1);
-  EXPECT_LT(largest_activation_error(
+  EXPECT_LT(largest_error_of_both_signs(
                 20, [](float x) { return std::abs(gelu_tanh_slope(x) - exact_tanh_slope(double{x})); }),
             0x1p-21);
 }

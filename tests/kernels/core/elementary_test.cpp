@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/core/elementary.h>
+#include <rondo/tests/kernels/core/sampled_floats.h>
 
 #include <cmath>
 #include <limits>
@@ -9,15 +10,7 @@
 namespace rondo {
 namespace {
 
-// Every 1000th float from `first` on, up to `last`, both of one sign; `error(x)` is relative.
-template <class Error>
-double largest_error(float first, float last, Error&& error) {
-  double largest = 0;
-  auto bits = __builtin_bit_cast(uint32_t, first);
-  for (const auto end = __builtin_bit_cast(uint32_t, last); bits <= end; bits += 1000)
-    largest = std::fmax(largest, error(__builtin_bit_cast(float, bits)));
-  return largest;
-}
+using test::largest_error;
 
 TEST(Elementary, ExponentialOfNegativeNumbers) {
   const auto error = [](float x) {

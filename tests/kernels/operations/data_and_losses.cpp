@@ -1,4 +1,5 @@
-// Batches of images, conversions of layouts, reductions, losses; and the operations that access one element at a time.
+// Batches of images, conversions of layouts, reductions, losses; and the operations that access one element
+// at a time.
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/columns.h>
 #include <rondo/kernels/layout/transpose.h>

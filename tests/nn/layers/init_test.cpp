@@ -1,10 +1,10 @@
 // Initial weights: the values in device memory have the distributions of the papers.
 #include <gtest/gtest.h>
 
-#include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/layers/conv2d.h>
 #include <rondo/nn/layers/linear.h>
 #include <rondo/nn/models/models.h>
+#include <rondo/nn/train/data_parallel.h>
 #include <rondo/tests/rondo/support/files.h>
 
 #include <algorithm>
@@ -108,7 +108,8 @@ TEST(WeightInit, SeedsAndLayersDiffer) {
   EXPECT_NE(some[0], some[2]);
 }
 
-// Every convolution and linear layer is initialised, and no position embedding. The default's stddev is Kaiming's divided by sqrt(6).
+// Every convolution and linear layer is initialised, and no position embedding. The default's stddev is
+// Kaiming's divided by sqrt(6).
 TEST(WeightInit, OfWholeModels) {
   const auto weights_of = [](const AnyModule& network, Shape input) {
     std::vector<Init> weights;

@@ -1,4 +1,5 @@
-// LeNet, ResNet-18, MobileNet, the transformer and the deep MLP against a second implementation in double precision.
+// LeNet, ResNet-18, MobileNet, the transformer and the deep MLP against a second implementation in double
+// precision.
 //
 // Layer by layer: each operation of the reference gets the float inputs and gradients of the graph's
 // operation, and the results are compared. Whole models: the reference computes from the images to the

@@ -54,7 +54,8 @@ TEST(SummaryCommand, DrawsThePictureOnRequest) {
 }
 
 TEST(SummaryCommand, RefusesBadArguments) {
-  EXPECT_EQ(summary_refusal("alexnet"), "the model is 'alexnet', must be one of: lenet, resnet18, mobilenet, vit, mlp");
+  EXPECT_EQ(summary_refusal("alexnet"),
+            "the model is 'alexnet', must be one of: lenet, resnet18, mobilenet, vit, mlp");
   EXPECT_EQ(summary_refusal("lenet --batch 0"), "--batch is '0', must be a whole number from 1 to 1000000");
   EXPECT_EQ(summary_refusal(""),
             "no model was named, must be lenet, resnet18, mobilenet, vit or mlp: rondo summary resnet18");
