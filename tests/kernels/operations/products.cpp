@@ -25,22 +25,26 @@ void add_gemms(std::vector<Operation>& all) {
              }});
 }
 
-// Heads: column ranges of matrices; and one matrix for all.
+// Matrices one after the other; with a gap, behind which rows begin elsewhere; and column ranges of one
+// matrix. One B for all.
 template <class T>
 void add_batches(std::vector<Operation>& all) {
   if (!check_factor_type("", dtype_of<T>).ok()) return;
-  for (const bool heads : {false, true})
+  constexpr int64_t kBatches = 3, kM = 36, kN = 40, kK = 32;
+  struct Form {
+    const char* name;
+    int64_t c_stride, c_batch, a_stride, a_batch;
+  };
+  for (const Form& form :
+       {Form{"", kN, kM * kN, kK, kM * kK}, Form{"_with_gaps", kN, kM * kN + 1, kK, kM * kK + 1},
+        Form{"_of_heads", kBatches * kN, kN, kBatches * kK, kK}})
     all.push_back(
-        {concat("gemm_strided_batched_", name_of(dtype_of<T>), heads ? "_of_heads" : ""), [=](Operands& o) {
-           constexpr int64_t kBatches = 3, kM = 36, kN = 40, kK = 32;
-           T *c = o.in_out(o.values_of<T>(kBatches * kM * kN)), *a = o.in(o.values_of<T>(kBatches * kM * kK)),
-             *b = o.in(o.values_of<T>(kK * kN));
-           MatrixBatchView<T> vc = {c, kBatches, kM, kN}, va = {a, kBatches, kM, kK};
-           if (heads) {
-             vc.stride = kBatches * kN, vc.batch_stride = kN;
-             va.stride = kBatches * kK, va.batch_stride = kK;
-           }
-           const MatrixBatchView<T> vb = {b, kBatches, kK, kN, kN, 0};
+        {concat("gemm_strided_batched_", name_of(dtype_of<T>), form.name), [=](Operands& o) {
+           T *c = o.in_out(o.values_of<T>(kBatches * (kM * kN + 1))),
+             *a = o.in(o.values_of<T>(kBatches * (kM * kK + 1))), *b = o.in(o.values_of<T>(kK * kN));
+           const MatrixBatchView<T> vc = {c, kBatches, kM, kN, form.c_stride, form.c_batch},
+                                    va = {a, kBatches, kM, kK, form.a_stride, form.a_batch},
+                                    vb = {b, kBatches, kK, kN, kN, 0};
            return gemm_strided_batched(vc, va, vb, {.beta = 0.5f, .bias = {o.in(kN), kN}}, o.stream());
          }});
 }
