@@ -50,7 +50,7 @@ void forward(Replica& r, int64_t images) {
   check(avg_pool(a.p1, a.h1, PoolWindow{}, AverageOver::window, r.stream));
   check(conv2d_forward(a.h2, a.p1, w.w2, {}, {.bias = w.b2, .relu = true}, r.workspace(), r.stream));
   check(avg_pool(a.p2, a.h2, PoolWindow{}, AverageOver::window, r.stream));
-  check(gemm(a.h3, a.flat, w.w3, {.bias = w.b3, .relu = true}, r.workspace(), r.stream));
+  check(gemm(a.h3, a.flat, w.w3, {.bias = w.b3, .activation = Activation::relu}, r.workspace(), r.stream));
   check(gemm(a.logits, a.h3, w.w4, {.bias = w.b4}, r.workspace(), r.stream));
 }
 

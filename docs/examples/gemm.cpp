@@ -1,6 +1,6 @@
 // Matrix product with a bias and a ReLU: c = max(a b + bias, 0).
-#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/gemm/gemm.h>
+#include <rondo/kernels/runtime/buffer.h>
 
 #include <iostream>
 
@@ -14,7 +14,8 @@ int main() {
   rondo::Buffer<std::byte> scratch(rondo::gemm_workspace_bytes({m, n, k}));
   rondo::Status status =
       rondo::gemm(rondo::matrix(c.data(), m, n), rondo::matrix(a.data(), m, k), rondo::matrix(b.data(), k, n),
-                  {.bias = {bias.data(), n}, .relu = true}, {scratch.data(), scratch.bytes()}, stream);
+                  {.bias = {bias.data(), n}, .activation = rondo::Activation::relu},
+                  {scratch.data(), scratch.bytes()}, stream);
   if (!status.ok()) {
     std::cerr << status.message() << '\n';
     return 1;

@@ -63,6 +63,29 @@ inline constexpr VectorRegisters kVectorRegisters = {8, 16};
 inline constexpr VectorRegisters kVectorRegisters = {4, 16};
 #endif
 
+// Replaces every one of the values by function(value). They are registers of a thread, which a GPU cannot
+// index. So they rotate through the first kAtOnce of them, in a loop that contains the function kAtOnce
+// times.
+template <int kAtOnce, int N, class Function>
+__device__ __forceinline__ void transform_values(float (&values)[N], const Function& function) {
+  static_assert(N % kAtOnce == 0);
+#ifdef __SIMT__
+  RONDO_SIMD
+  for (int i = 0; i < N; ++i) values[i] = function(values[i]);
+#else
+  RONDO_UNROLL_BY(1)
+  for (int round = 0; round < N / kAtOnce; ++round) {
+    float done[kAtOnce];
+    RONDO_UNROLL
+    for (int i = 0; i < kAtOnce; ++i) done[i] = function(values[i]);
+    RONDO_UNROLL
+    for (int i = 0; i < N - kAtOnce; ++i) values[i] = values[i + kAtOnce];
+    RONDO_UNROLL
+    for (int i = 0; i < kAtOnce; ++i) values[N - kAtOnce + i] = done[i];
+  }
+#endif
+}
+
 template <int N>
 struct Vec {
   static_assert(N <= 2 || N % 4 == 0, "lanes are loaded four at a time; or there are one or two");
@@ -193,6 +216,17 @@ struct Vec {
   __device__ __forceinline__ float operator[](int j) const { return reinterpret_cast<const float*>(&v)[j]; }
 
   __device__ __forceinline__ void set(int j, float value) { reinterpret_cast<float*>(&v)[j] = value; }
+
+  // Replaces every value by function(value).
+  template <class Function>
+  __device__ __forceinline__ void transform(const Function& function) {
+    float values[N];
+    RONDO_UNROLL
+    for (int j = 0; j < N; ++j) values[j] = (*this)[j];
+    transform_values<1>(values, function);
+    RONDO_UNROLL
+    for (int j = 0; j < N; ++j) set(j, values[j]);
+  }
 
   // `M` values from `first` on, which must be a compile-time constant after unrolling.
   template <int M>

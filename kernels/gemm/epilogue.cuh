@@ -1,6 +1,7 @@
 // The epilogue of a tile: computes the stored values from the accumulated sums.
 #pragma once
 
+#include <rondo/kernels/core/activation.h>
 #include <rondo/kernels/gemm/gemm_arguments.h>
 #include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/core/vec.cuh>
@@ -12,30 +13,36 @@
 
 namespace rondo {
 
-struct Epilogue {
+// kSmooth: with the code of all activations; otherwise of none and relu only.
+template <bool kSmooth>
+struct EpilogueOf {
   float alpha = 1;
   float beta = 0;               // 0: the old value or residual is not read
   const float* bias = nullptr;  // per column; null for none
-  bool relu = false;
+  Activation activation = Activation::none;
   bool aligned = false;  // rows_are_aligned() for the N values that store_row() stores
   int64_t residual = 0;  // elements from a result to the value that beta multiplies, of any alignment
 
   // Adds `values`, in the layout of the result `to`, instead of old values of the result.
   template <class C>
-  void add_residual(const C* values, const C* to) {
+  __host__ __device__ void add_residual(const C* values, const C* to) {
     beta = 1;
     residual = (reinterpret_cast<intptr_t>(values) - reinterpret_cast<intptr_t>(to)) /
                static_cast<intptr_t>(sizeof(C));
   }
 
+  template <bool kTo>
+  requires(kTo && !kSmooth) operator EpilogueOf<kTo>() const {
+    return {alpha, beta, bias, activation, aligned, residual};
+  }
+
   // C: the type of the stored value: float, __nv_bfloat16 or __half. The arithmetic is fp32.
   template <class C>
   __device__ __forceinline__ float value(float sum, int64_t column, const C* to) const {
-    // Written out, because compilers choose differently what they fuse.
-    float result = __fmul_rn(alpha, sum);
-    if (beta != 0) result = fmaf(beta, static_cast<float>(to[residual]), result);
-    if (bias != nullptr) result += bias[column];
-    return relu && result < 0 ? 0 : result;  // keeps NaN: it is not below 0
+    Vec<1> result = {sum};
+    result.set(0, linear(sum, column, to));
+    activate(result);
+    return result[0];
   }
 
   // Stores N columns of the row `row`, from `column` on, and returns them as they were stored. Columns at or
@@ -49,7 +56,7 @@ struct Epilogue {
     result.scale(alpha);
     if (beta != 0) result.add_product(beta, Vec<N>::load_some(to + residual, count));
     if (bias != nullptr) result.add(Vec<N>::load_some(bias + column, count));
-    if (relu) result.relu();
+    activate(result);
     if (aligned && count >= N)
       result.store(to);
     else
@@ -70,23 +77,47 @@ struct Epilogue {
   __device__ __forceinline__ Vec<N> store_row(C* row, int64_t column, int64_t columns,
                                               const Vec<N>& sums) const {
     C* to = row + column;
-    Pack<C, N> result;
-    Vec<N> stored;
+    Vec<N> result;
     RONDO_UNROLL
-    for (int j = 0; j < N; ++j)
-      result.v[j] = static_cast<C>(column + j < columns ? value(sums[j], column + j, to + j) : 0.0f);
+    for (int j = 0; j < N; ++j) result.set(j, column + j < columns ? linear(sums[j], column + j, to + j) : 0);
+    activate(result);
+    Pack<C, N> pack;
+    RONDO_UNROLL
+    for (int j = 0; j < N; ++j) pack.v[j] = static_cast<C>(result[j]);
     if (aligned && column + N <= columns) {
-      store_pack(to, result);
+      store_pack(to, pack);
     } else {
       RONDO_UNROLL
       for (int j = 0; j < N; ++j)
-        if (column + j < columns) to[j] = result.v[j];
+        if (column + j < columns) to[j] = pack.v[j];
     }
     RONDO_UNROLL
-    for (int j = 0; j < N; ++j) stored.set(j, static_cast<float>(result.v[j]));
-    return stored;
+    for (int j = 0; j < N; ++j) result.set(j, static_cast<float>(pack.v[j]));
+    return result;
+  }
+
+ private:
+  // The value before the activation.
+  template <class C>
+  __device__ __forceinline__ float linear(float sum, int64_t column, const C* to) const {
+    // Written out, because compilers choose differently what they fuse.
+    float result = __fmul_rn(alpha, sum);
+    if (beta != 0) result = fmaf(beta, static_cast<float>(to[residual]), result);
+    if (bias != nullptr) result += bias[column];
+    return result;
+  }
+
+  template <int N>
+  __device__ __forceinline__ void activate(Vec<N>& values) const {
+    if (activation == Activation::relu) values.relu();
+    if constexpr (kSmooth)
+      if (is_smooth(activation))
+        values.transform([&](float value) { return smooth_activation(activation, value); });
   }
 };
+
+using Epilogue = EpilogueOf<false>;     // of convolutions and partial sums
+using GemmEpilogue = EpilogueOf<true>;  // of products
 
 // The widest copy for rows of `length` elements at distance `stride`: 64, 16, 4, 2 or 1 floats, or 8 or 1
 // elements of 16 bits. Copies of more than 4 floats need only the alignment of 4 floats. A kernel with
@@ -114,11 +145,21 @@ bool rows_are_aligned(const T* data, int64_t stride) {
   return reinterpret_cast<uintptr_t>(data) % kBytes == 0 && stride * sizeof(T) % kBytes == 0;
 }
 
+// For a kernel that stores single values.
+template <class T, class C>
+__host__ __device__ GemmEpilogue unaligned_epilogue(const GemmArgumentsOf<T, C>& g) {
+  GemmEpilogue epilogue = {g.alpha, g.beta, g.bias, g.activation};
+  if (g.residual) epilogue.add_residual(g.residual, g.c);
+  return epilogue;
+}
+
 // For a kernel that stores rows of 4 values.
 template <class T, class C>
-Epilogue gemm_epilogue(const GemmArgumentsOf<T, C>& g) {
+GemmEpilogue gemm_epilogue(const GemmArgumentsOf<T, C>& g) {
   const int64_t stride = std::gcd(g.c_stride, g.batches.c_stride);  // of the rows of all products
-  return {g.alpha, g.beta, g.bias, g.relu, rows_are_aligned<4>(g.c, stride)};
+  GemmEpilogue epilogue = unaligned_epilogue(g);
+  epilogue.aligned = rows_are_aligned<4>(g.c, stride);
+  return epilogue;
 }
 
 }  // namespace rondo

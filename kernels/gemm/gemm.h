@@ -1,6 +1,8 @@
-// Matrix products of float, bfloat16 and float16 matrices: C = relu(alpha * op(A) * op(B) + beta * C + bias).
+// Matrix products of float, bfloat16 and float16 matrices: 
+//   C = activation(alpha * op(A) * op(B) + beta * C + bias + residual)
 //
-// Source: the BLAS operation SGEMM (Dongarra et al., 1990), extended by a bias per column and a ReLU.
+// Source: the BLAS operation SGEMM (Dongarra et al., 1990), extended by a bias per column, a residual
+// and an activation.
 #pragma once
 
 #include <rondo/kernels/core/status.h>
@@ -15,7 +17,7 @@
 
 namespace rondo {
 
-// c (m x n) = relu(alpha * op(a) op(b) + beta * c + bias); op(a) is m x k, op(b) is k x n.
+// c (m x n) = activation(alpha * op(a) op(b) + beta * c + bias + residual); op(a) is m x k, op(b) is k x n.
 //
 // Types: a and b have one type, float, bfloat16 or float16; c has that type or float. options.math selects
 //   the arithmetic of float matrices. Those of 16 bits use tensor cores, and `math` must keep its default,
@@ -24,20 +26,23 @@ namespace rondo {
 // Layout: row-major, any stride >= cols, pointers aligned to their elements. If pointers and strides are
 //   multiples of 16 bytes, and the sizes too, copies into shared memory are 16 bytes wide instead of one
 //   element.
-// Empty: does nothing if m or n is zero; computes relu(beta * c + bias) if k is zero.
-// Aliasing: c must not overlap a, b or the workspace; a and b may overlap. Views of disjoint column ranges of
+// Empty: does nothing if m or n is zero; computes the rest of the formula if k is zero.
+// Aliasing: c must not overlap a, b or the workspace; a and b may overlap. The residual may be c. Views of disjoint column ranges of
 //   one matrix do not count as overlapping.
 // Numerics: with Math::fp32, products and sums in fp32, in ascending order of k. A product and its addition
 //   are rounded once (a fused multiply-add) on GPUs, and on CPUs if the build uses the FMA instruction. The
 //   error of a result is at most about k * 2^-24 * sum |a_i b_i|. A long sum over k (split_k.h) is computed
 //   in parts, which are then added in order. docs/numerics.md has the errors of the other arithmetics. With
 //   tf32x3 a result may be NaN where the exact one is infinite, and where a factor is 2^128 - 2^116 (3.4e38)
-//   or more, which tf32 rounds to infinity.
+//   or more, which tf32 rounds to infinity. The epilogue is computed in fp32 from the unrounded sum, in the
+//   order of the formula (the residual in the place of beta * c), and the activations are those of
+//   core/activation_functions.h.
 // Determinism: every run on the same kind of GPU has the same bits. In fp32 the bits depend only on the shape
 //   and the options, not on the device, the alignment or the tile. By tensor cores they depend on:
 //     the kind of GPU             how a tensor core rounds its sums is not documented
 //     the alignment of a and b    on compute capability 9.0: wgmma needs rows that begin at multiples of 16
 //                                 bytes, else mma.sync multiplies (gemm_plan.h)
+//     beta and the residual       on compute capability 9.0: with GELU or sigmoid, mma.sync multiplies
 //     the multiprocessors         on compute capability 9.0: stream-K divides the sums of some large products
 //                                 among them (stream_k.cuh)
 // Workspace: gemm_workspace_bytes(shape, options, type), with any contents. It is zero, except for
@@ -47,13 +52,13 @@ namespace rondo {
 // Traffic: at least the bytes of A, B and C. Tiles of T x T read A n / T times and B m / T times; the
 //   repeated reads come from L2.
 // Errors: bad_argument for shapes that do not match, a stride below cols, a null pointer to elements, an
-//   overlap of c, a misaligned pointer, a workspace that is too small, a `math` that the device does not
-//   have.
+//   overlap of c, a misaligned pointer, a residual of another type, shape or stride than c, or with beta,
+//   an invalid enumerator, a workspace that is too small, a `math` that the device does not have.
 template <class C, class A, class B>
 [[nodiscard]] Status gemm(MatrixView<C> c, MatrixView<A> a, MatrixView<B> b, const GemmOptions& options,
                           Workspace workspace, cudaStream_t stream);
 
-// c[i] = relu(alpha * op(a[i]) op(b[i]) + beta * c[i] + bias) for all `batches` products, in one launch.
+// c[i] = activation(alpha * op(a[i]) op(b[i]) + beta * c[i] + bias + residual[i]) for all `batches` products, in one launch.
 //
 // The contract of gemm(), with these differences:
 // Layout: batch_stride elements from one matrix to the next. That of a or b may be 0: one matrix for all. The

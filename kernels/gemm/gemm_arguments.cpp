@@ -11,6 +11,33 @@ namespace rondo {
 
 namespace {
 
+// The residual as a view like c, of elements of its type.
+template <class C>
+MatrixView<const C> residual_as(const Residual& r, const MatrixView<C>&) {
+  return {static_cast<const C*>(r.data), r.rows, r.cols, r.stride};
+}
+template <class C>
+MatrixBatchView<const C> residual_as(const Residual& r, const MatrixBatchView<C>&) {
+  return {static_cast<const C*>(r.data), r.batches, r.rows, r.cols, r.stride, r.batch_stride};
+}
+
+template <class C, template <class> class View>
+void check_residual(ArgumentCheck* check, const GemmOptions& options, const View<C>& c) {
+  const Residual& r = options.residual;
+  if (r.data == nullptr && (r.rows == 0 || r.cols == 0 || r.batches == 0)) return;
+  check->require(r.type == dtype_of<C>, "residual is ", name_of(r.type), ", must be ", name_of(dtype_of<C>),
+                 " like c");
+  check->require(options.beta == 0, "beta is ", options.beta, ", must be 0 with a residual");
+  const View<const C> view = residual_as(r, c);
+  check->input("residual", view);
+  check->same_shape("residual", view, "c", c);
+  check->require(r.rows <= 1 || r.stride == c.stride, "residual.stride is ", r.stride,
+                 ", must be c.stride = ", c.stride);
+  if constexpr (requires { c.batches; })
+    check->require(c.batches <= 1 || r.batch_stride == c.batch_stride, "residual.batch_stride is ",
+                   r.batch_stride, ", must be c.batch_stride = ", c.batch_stride);
+}
+
 // What the checks of one product and of a batch have in common. View<T>: a view of a matrix, or of a batch.
 template <class T, class C, template <class> class View>
 Status check_views(const char* name, GemmWorkspaceBytes* needed, const View<C>& c, const View<const T>& a,
@@ -20,12 +47,14 @@ Status check_views(const char* name, GemmWorkspaceBytes* needed, const View<C>& 
   const int64_t n = options.transpose_b ? b.rows : b.cols, k_of_b = options.transpose_b ? b.cols : b.rows;
   check.input("a", a);
   check.input("b", b);
-  check.output("c", c);
+  check.output("c", c, {"residual"});
   check.optional_input("bias", options.bias);
   check.require(k == k_of_b, "op(a) is ", m, " x ", k, " and op(b) is ", k_of_b, " x ", n,
                 ": op(a) must have as many columns as op(b) has rows");
   check.require(c.rows == m && c.cols == n, "c is ", c.rows, " x ", c.cols, ", must be ", m, " x ", n,
                 ", the rows of op(a) and the columns of op(b)");
+  check_residual<C, View>(&check, options, c);
+  check.enumerator("activation", options.activation, Activation::sigmoid);
   if (options.bias.data != nullptr)
     check.require(options.bias.size == n, "bias has ", counted(options.bias.size, "element"),
                   ", must be n = ", n);
@@ -44,7 +73,8 @@ Status check_views(const char* name, GemmWorkspaceBytes* needed, const View<C>& 
   g.a_stride = a.stride, g.b_stride = b.stride, g.c_stride = c.stride;
   g.transpose_a = options.transpose_a, g.transpose_b = options.transpose_b;
   g.alpha = options.alpha, g.beta = options.beta, g.bias = options.bias.data;
-  g.relu = options.relu, g.arithmetic = arithmetic_of(dtype_of<T>, options.math);
+  g.residual = static_cast<const C*>(options.residual.data), g.activation = options.activation;
+  g.arithmetic = arithmetic_of(dtype_of<T>, options.math);
   g.batches = {};
   return {};
 }

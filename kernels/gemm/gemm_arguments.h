@@ -28,7 +28,8 @@ struct GemmArgumentsOf {
   bool transpose_a, transpose_b;
   float alpha, beta;
   const float* bias;  // null for none
-  bool relu;
+  const C* residual;  // null for none; else in the layout of c, and beta is 0
+  Activation activation;
   Arithmetic arithmetic;
   GemmBatches batches = {};  // more than one: by the pipelined kernel (fma/pipelined.cuh) without split-K
 };

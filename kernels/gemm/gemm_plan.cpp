@@ -15,6 +15,7 @@ namespace rondo {
 WgmmaUnsupported wgmma_unsupported(const GemmProblem& product) {
   using enum WgmmaUnsupported::Reason;
   const auto [m, n, k] = product.shape;
+  if (product.adds_before_smooth) return {epilogue, 'c'};
   if (m == 0 || n == 0 || k == 0) return {};  // nothing is read
   const DType type = factor_type(product.arithmetic);
   const int64_t element = size_of(type);
@@ -50,6 +51,8 @@ Status check_wgmma_operands(const char* name, const GemmProblem& product) {
     case WgmmaUnsupported::Reason::size:
       return bad_argument(name, ": the product is ", product.shape.m, " x ", product.shape.n, " x ",
                           product.shape.k, ", tensor maps need sizes of ", which, " below 2^31", kOther);
+    case WgmmaUnsupported::Reason::epilogue:
+      return bad_argument(name, ": GELU or sigmoid of a sum with beta or a residual", kOther);
   }
   return {};
 }
@@ -175,7 +178,9 @@ std::ostream& operator<<(std::ostream& out, const GemmPlan& plan) {
 }
 
 GemmPlan choose_gemm_plan(const GemmProblem& product, const DeviceProperties& device) {
-  const auto& [shape, arithmetic, a, b] = product;
+  const GemmShape& shape = product.shape;
+  const Arithmetic arithmetic = product.arithmetic;
+  const GemmOperand &a = product.a, &b = product.b;
   GemmPlan plan;
   plan.parts = split_k(shape);
   const int64_t splits = plan.parts.splits;

@@ -23,13 +23,15 @@ struct GemmProblem {
   GemmShape shape;
   Arithmetic arithmetic = Arithmetic::fp32;
   GemmOperand a, b;
+  bool adds_before_smooth = false;  // a smooth activation of a sum with old values of c or a residual
 };
 template <class T, class C>
 GemmProblem problem_of(const GemmArgumentsOf<T, C>& g) {
   return {{g.m, g.n, g.k},
           g.arithmetic,
           {g.transpose_a ? Order::mn_major : Order::k_major, reinterpret_cast<uintptr_t>(g.a), g.a_stride},
-          {g.transpose_b ? Order::k_major : Order::mn_major, reinterpret_cast<uintptr_t>(g.b), g.b_stride}};
+          {g.transpose_b ? Order::k_major : Order::mn_major, reinterpret_cast<uintptr_t>(g.b), g.b_stride},
+          is_smooth(g.activation) && (g.beta != 0 || g.residual != nullptr)};
 }
 
 // Calls run.template operator()<OrderA, OrderB>() with the orders of the operands.
@@ -57,14 +59,15 @@ constexpr double mma_sync_relative_throughput(Arithmetic arithmetic) {
 //   address   An address is not a multiple of 16 bytes.
 //   stride    The distance of two rows is not a multiple of 16 bytes, or is 2^40 bytes or more.
 //   size      There are 2^31 rows or columns, or more.
+//   epilogue  A smooth activation is applied in registers, where there are no old values of C or residual.
 struct WgmmaUnsupported {
-  enum class Reason { none, order, address, stride, size };
+  enum class Reason { none, order, address, stride, size, epilogue };
   Reason reason = Reason::none;
   char operand = 0;  // 'a' or 'b'
 };
 WgmmaUnsupported wgmma_unsupported(const GemmProblem& product);
-// The same as a Status: bad_argument with the value, and the rung that takes it. Nothing is wrong if no
-// element of a and b is read.
+// The same as a Status: bad_argument with the value, and the rung that takes it. Nothing is wrong with a and
+// b if no element of them is read.
 Status check_wgmma_operands(const char* name, const GemmProblem& product);
 
 // Which operands gemm() copies for wgmma: in tf32 and tf32x3 those that are not contiguous along k, where the

@@ -27,7 +27,7 @@ __device__ __forceinline__ void reads_unwritten_padding([[maybe_unused]] const P
 
 template <class C>
 __global__ __launch_bounds__(kThreads) void sum_partials_kernel(Partials partials, C* to, int64_t row_stride,
-                                                                int64_t column_stride, Epilogue epilogue) {
+                                                                int64_t column_stride, GemmEpilogue epilogue) {
   const int64_t first = 4 * (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x);
   const int64_t size = partials.part_size();
   if (first >= size) return;
@@ -52,14 +52,14 @@ __global__ __launch_bounds__(kThreads) void sum_partials_kernel(Partials partial
 
 template <class C>
 Status sum_partials(const Partials& partials, C* to, int64_t row_stride, int64_t column_stride,
-                    const Epilogue& epilogue, cudaStream_t stream) {
+                    const GemmEpilogue& epilogue, cudaStream_t stream) {
   return launch("sum_partials", flat_shape(partials.part_size(), kThreads, 4), stream, sum_partials_kernel<C>,
                 partials, to, row_stride, column_stride, epilogue);
 }
 
-template Status sum_partials(const Partials&, float*, int64_t, int64_t, const Epilogue&, cudaStream_t);
-template Status sum_partials(const Partials&, __nv_bfloat16*, int64_t, int64_t, const Epilogue&,
+template Status sum_partials(const Partials&, float*, int64_t, int64_t, const GemmEpilogue&, cudaStream_t);
+template Status sum_partials(const Partials&, __nv_bfloat16*, int64_t, int64_t, const GemmEpilogue&,
                              cudaStream_t);
-template Status sum_partials(const Partials&, __half*, int64_t, int64_t, const Epilogue&, cudaStream_t);
+template Status sum_partials(const Partials&, __half*, int64_t, int64_t, const GemmEpilogue&, cudaStream_t);
 
 }  // namespace rondo

@@ -35,6 +35,6 @@ __host__ __device__ __forceinline__ KRange part_of_k(int k, int step, int part, 
 // __half.
 template <class C>
 Status sum_partials(const Partials& partials, C* to, int64_t row_stride, int64_t column_stride,
-                    const Epilogue& epilogue, cudaStream_t stream);
+                    const GemmEpilogue& epilogue, cudaStream_t stream);
 
 }  // namespace rondo

@@ -29,8 +29,10 @@ class LinearOp final : public ProductOp<LinearOp> {
 
   template <class T>
   Status product(const OpContext& context) const {
-    return gemm(context.output.samples<T>(), context.inputs[0].samples<T>(), weight<T>(context),
-                {.bias = bias(context), .relu = relu_, .math = math_}, context.workspace, context.stream);
+    return gemm(
+        context.output.samples<T>(), context.inputs[0].samples<T>(), weight<T>(context),
+        {.bias = bias(context), .activation = relu_ ? Activation::relu : Activation::none, .math = math_},
+        context.workspace, context.stream);
   }
   template <class T>
   Status weight_gradient(const OpContext& context) const {

@@ -1,8 +1,8 @@
 // One matrix product and one all-reduce, written with the public headers only.
 
 #include <rondo/collectives/collectives.h>
-#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/gemm/gemm.h>
+#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/version.h>
 
 #include <iostream>
@@ -19,8 +19,9 @@ int main() {
   rondo::Stream stream;
   const rondo::Buffer<float> a(std::vector<float>{1, 2, 3, 4}), b(std::vector<float>{5, 6, 7, 8});
   rondo::Buffer<float> c(4);
-  rondo::Status status = rondo::gemm(rondo::matrix(c.data(), 2, 2), rondo::matrix(a.data(), 2, 2),
-                                     rondo::matrix(b.data(), 2, 2), {.relu = true}, {}, stream);
+  rondo::Status status =
+      rondo::gemm(rondo::matrix(c.data(), 2, 2), rondo::matrix(a.data(), 2, 2), rondo::matrix(b.data(), 2, 2),
+                  {.activation = rondo::Activation::relu}, {}, stream);
 
   rondo::Communicator ring({0, 0});  // two ranks on one device
   const rondo::DataView vectors[] = {{c.data(), 2, rondo::DType::float32},

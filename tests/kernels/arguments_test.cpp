@@ -63,8 +63,11 @@ std::vector<Operation> gemms() {
            const int64_t m = a.size("m", 5), n = a.size("n", 6), k = a.size("k", 600);
            const auto va = a.input("a", MatrixView<const float>{nullptr, m, k, a.size("a.stride", 602, 600)});
            const auto vb = a.input("b", MatrixView<const float>{nullptr, k, n, a.size("b.stride", 7, 6)});
-           const auto vc = a.output("c", MatrixView<float>{nullptr, m, n, a.size("c.stride", 8, 6)});
-           const GemmOptions options = {.bias = a.input("bias", VectorView<const float>{nullptr, n})};
+           const int64_t c_stride = a.size("c.stride", 8, 6);
+           const auto vc = a.output("c", MatrixView<float>{nullptr, m, n, c_stride}, {"residual"});
+           const auto residual = a.input("residual", MatrixView<const float>{nullptr, m, n, c_stride});
+           const GemmOptions options = {.bias = a.input("bias", VectorView<const float>{nullptr, n}),
+                                        .residual = residual};
            const bool splits_k =
                function_of(variant) == "gemm" || function_of(variant) == "gemm_06_pipelined";
            const int64_t bytes = splits_k ? gemm_workspace_bytes({m, n, k}) : 0;
@@ -91,9 +94,13 @@ void add_batches(std::vector<Operation>& all) {
          T* const result = nullptr;
          const auto va = a.input("a", view("a", m, k, factor));
          const auto vb = a.input("b", view("b", k, n, factor));
-         const auto vc = a.output("c", view("c", m, n, result));
-         return gemm_strided_batched(vc, va, vb,
-                                     {.bias = a.input("bias", VectorView<const float>{nullptr, n})}, stream);
+         auto vc = view("c", m, n, result);
+         const auto residual =
+             a.input("residual", MatrixBatchView<const T>{nullptr, batches, m, n, vc.stride, vc.batch_stride});
+         vc = a.output("c", vc, {"residual"});
+         return gemm_strided_batched(
+             vc, va, vb, {.bias = a.input("bias", VectorView<const float>{nullptr, n}), .residual = residual},
+             stream);
        }});
 }
 std::vector<Operation> batched_gemms() {

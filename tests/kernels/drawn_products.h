@@ -1,5 +1,5 @@
 // Drawn products: shapes with tails of 1 and empty ones, layouts, strides, misalignment, alpha, beta, bias,
-// ReLU, and the kernel: gemm(), or one tile of mma.sync or wgmma, with whole tiles or stream-K.
+// residual, activation, and the kernel: gemm(), or one tile of mma.sync or wgmma, with whole tiles or stream-K.
 #pragma once
 
 #include <rondo/kernels/core/dtype.h>
@@ -37,6 +37,7 @@ struct ProductDraw {
   GemmShape shape;
   GemmOptions options;
   bool with_bias;
+  bool with_residual, residual_is_c;
   int64_t a_gap, b_gap, c_gap;           // of strides
   int64_t a_offset, b_offset, c_offset;  // that of C also for the bias
 };
@@ -90,9 +91,11 @@ class ProductDraws {
                                      : flip()             ? 1.0f
                                                           : static_cast<float>(random.normal()),
                             .beta = flip() ? 0.0f : static_cast<float>(random.normal()),
-                            .relu = flip(),
+                            .activation = activation(random),
                             .math = A::kMath};
     d.with_bias = flip();
+    d.with_residual = random.below(3) == 0;
+    if (d.with_residual) d.options.beta = 0, d.residual_is_c = flip();
     const auto some = [&](int64_t below) { return flip() ? 0 : random.below(below); };
     d.a_gap = some(9), d.b_gap = some(9), d.c_gap = some(9);
     d.a_offset = some(8), d.b_offset = some(8), d.c_offset = some(8);
@@ -110,6 +113,7 @@ class ProductDraws {
       else
         d.tile = all[static_cast<size_t>(random.below(std::ssize(all)))];
       d.blocks = static_cast<int>(1 + random.below(9));
+      if (is_smooth(d.options.activation)) d.options.beta = 0, d.with_residual = d.residual_is_c = false;
       if (sizeof(T) == 4) d.options.transpose_a = false, d.options.transpose_b = true;
       // Tensor maps need addresses at multiples of 16 bytes.
       constexpr int64_t kUnit = 16 / static_cast<int64_t>(sizeof(T));
@@ -118,15 +122,19 @@ class ProductDraws {
     return d;
   }
   static std::string describe(const ProductDraw& d) {
-    return concat(
-        d.kernel == ProductKernel::production ? "gemm()" : name_of(d.tile),
-        d.kernel == ProductKernel::persistent ? " by wgmma, "
-        : d.kernel == ProductKernel::stream_k ? concat(" by wgmma, stream-K over ", d.blocks, " blocks, ")
-                                              : ", ",
-        d.shape.m, " x ", d.shape.n, " x ", d.shape.k, d.options.transpose_a ? ", A^T" : "",
-        d.options.transpose_b ? ", B^T" : "", ", alpha ", d.options.alpha, ", beta ", d.options.beta,
-        d.with_bias ? ", bias" : "", d.options.relu ? ", ReLU" : "", ", gaps ", d.a_gap, " ", d.b_gap, " ",
-        d.c_gap, ", offsets ", d.a_offset, " ", d.b_offset, " ", d.c_offset);
+    return concat(d.kernel == ProductKernel::production ? "gemm()" : name_of(d.tile),
+                  d.kernel == ProductKernel::persistent ? " by wgmma, "
+                  : d.kernel == ProductKernel::stream_k
+                      ? concat(" by wgmma, stream-K over ", d.blocks, " blocks, ")
+                      : ", ",
+                  d.shape.m, " x ", d.shape.n, " x ", d.shape.k, d.options.transpose_a ? ", A^T" : "",
+                  d.options.transpose_b ? ", B^T" : "", ", alpha ", d.options.alpha, ", beta ",
+                  d.options.beta, d.with_bias ? ", bias" : "",
+                  !d.with_residual  ? ""
+                  : d.residual_is_c ? ", residual is c"
+                                    : ", residual",
+                  ", activation ", name_of(d.options.activation), ", gaps ", d.a_gap, " ", d.b_gap, " ",
+                  d.c_gap, ", offsets ", d.a_offset, " ", d.b_offset, " ", d.c_offset);
   }
 
   static ProductInputs inputs(const ProductDraw& d) {
@@ -152,7 +160,7 @@ class ProductDraws {
     if (d.with_bias) in.bias = normal_values(n, 4);
     in.c = representable<C>(m * in.c_stride, 3);
     in.given_c = in.c, in.given_a = in.a, in.given_b = in.b;
-    if (d.options.beta == 0)  // C must not be read
+    if (d.options.beta == 0 && !d.residual_is_c)  // C must not be read
       for (int64_t i = 0; i < m * in.c_stride; ++i)
         if (i % in.c_stride < n) in.given_c[static_cast<size_t>(i)] = NAN;
     if (d.options.alpha == 0) {  // nor A and B
@@ -164,13 +172,22 @@ class ProductDraws {
   }
 
   // Whether the results are as near as the arithmetic of their sums allows. k: 0 if alpha is 0.
+  // The slopes of smooth activations are below 1.13, and their own errors below 2^-21 (activation_functions.h).
   static testing::AssertionResult within_the_bound(const std::vector<C>& got, const GemmReference& expected,
-                                                   int64_t k) {
+                                                   int64_t k, Activation activation = Activation::none) {
     const double error = largest_sum_error(A::kMath, uses_tensor_cores(kArithmetic), k);
     return all_within(got, expected.values, [&](size_t i) {
-      const double sums = error * expected.magnitude[i];
+      double sums = error * expected.magnitude[i];
+      if (is_smooth(activation)) sums = 1.13 * sums + 0x1p-21 * std::abs(expected.values[i]) + 0x1p-126;
       return sums + (sizeof(C) == 2 ? rounding_error<C>(std::abs(expected.values[i]) + sums) : 0);
     });
+  }
+
+  // The values in double. The residual is c, or another matrix with its values.
+  static GemmReference reference(const ProductDraw& d, const ProductInputs& in) {
+    GemmOptions options = d.options;
+    if (d.with_residual) options.beta = 1;
+    return gemm_reference(d.shape, in.a, in.a_stride, in.b, in.b_stride, in.c, in.c_stride, options, in.bias);
   }
 
   // C with its gaps.
@@ -182,13 +199,21 @@ class ProductDraws {
         scratch(gemm_workspace_bytes(d.shape, d.options, dtype_of<T>) / 4);
     GemmOptions options = d.options;
     if (d.with_bias) options.bias = dbias.view();
+    // It has the layout of c. Its alignment differs.
+    GuardedBuffer<C> other(rounded<C>(d.with_residual && !d.residual_is_c ? in.c : std::vector<float>()),
+                           d.c_offset == 0 ? d.a_offset : 0);
+    const MatrixView<C> of_c = dc.matrix(m, n, in.c_stride);
+    if (d.with_residual) options.residual = d.residual_is_c ? of_c : other.matrix(m, n, in.c_stride);
     const Stream stream;
-    EXPECT_TRUE(ok(run(d, dc.matrix(m, n, in.c_stride), da.matrix(in.a_rows, in.a_cols, in.a_stride),
+    EXPECT_TRUE(ok(run(d, of_c, da.matrix(in.a_rows, in.a_cols, in.a_stride),
                        db.matrix(in.b_rows, in.b_cols, in.b_stride), options, scratch.workspace(), stream)));
     return dc.download();
   }
 
  private:
+  static Activation activation(Random& random) {
+    return static_cast<Activation>(random.below(2) == 0 ? random.below(2) : random.below(5));
+  }
   static int64_t size(Random& random, int64_t most) {
     constexpr int64_t kTiles[] = {32, 64, 128, 176, 192, 256};
     switch (random.below(16)) {

@@ -72,7 +72,7 @@ TYPED_TEST(DrawnBatches, WithinTheBound) {
                            .transpose_b = flip(),
                            .alpha = flip() ? 1.0f : static_cast<float>(random.normal()),
                            .beta = flip() ? 0.0f : static_cast<float>(random.normal()),
-                           .relu = flip(),
+                           .activation = static_cast<Activation>(random.below(5)),
                            .math = TypeParam::kMath};
     const Operand a = options.transpose_a ? drawn_operand(random, batches, k, m, false)
                                           : drawn_operand(random, batches, m, k, false);
@@ -111,7 +111,7 @@ TYPED_TEST(DrawnBatches, WithinTheBound) {
           is_result[at] = true;
           got.push_back(all[at]);
         }
-      ASSERT_TRUE(ProductDraws<TypeParam>::within_the_bound(got, expected, k));
+      ASSERT_TRUE(ProductDraws<TypeParam>::within_the_bound(got, expected, k, options.activation));
     }
     std::vector<C> gaps, gaps_before;
     for (size_t i = 0; i < all.size(); ++i)

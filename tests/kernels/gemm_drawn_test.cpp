@@ -25,15 +25,14 @@ class DrawnTensorProducts : public testing::Test {
     const auto [m, n, k] = d.shape;
     const ProductInputs in = Draws::inputs(d);
     const std::vector<C> all = Draws::compute(d, in);
-    const GemmReference expected =
-        gemm_reference(d.shape, in.a, in.a_stride, in.b, in.b_stride, in.c, in.c_stride, d.options, in.bias);
+    const GemmReference expected = Draws::reference(d, in);
     std::vector<C> got, gaps, gaps_before;
     for (size_t i = 0; i < all.size(); ++i) {
       const bool inside = static_cast<int64_t>(i) % in.c_stride < n;
       (inside ? got : gaps).push_back(all[i]);
       if (!inside) gaps_before.push_back(static_cast<C>(in.c[i]));
     }
-    ASSERT_TRUE(Draws::within_the_bound(got, expected, d.options.alpha == 0 ? 0 : k));
+    ASSERT_TRUE(Draws::within_the_bound(got, expected, d.options.alpha == 0 ? 0 : k, d.options.activation));
     ASSERT_TRUE(all_equal_bits(gaps, gaps_before)) << "wrote between the rows";
   }
 };

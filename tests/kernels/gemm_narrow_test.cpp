@@ -45,7 +45,7 @@ struct Problem {
 std::string describe(const Problem& p) {
   return concat(p.shape.m, " x ", p.shape.n, " x ", p.shape.k, p.options.transpose_a ? ", A^T" : "",
                 p.options.transpose_b ? ", B^T" : "", ", alpha ", p.options.alpha, ", beta ", p.options.beta,
-                p.with_bias ? ", bias" : "", p.options.relu ? ", ReLU" : "", ", padding ", p.padding,
+                p.with_bias ? ", bias" : "", ", ", name_of(p.options.activation), ", padding ", p.padding,
                 ", offset ", p.offset);
 }
 
@@ -214,7 +214,7 @@ TYPED_TEST(GemmNarrow, RungsOfTheLadder) {
                                   .transpose_b = transpose_b,
                                   .alpha = 0.5f,
                                   .beta = -1,
-                                  .relu = transpose_a},
+                                  .activation = transpose_a ? Activation::relu : Activation::none},
                                  padding,
                                  padding == 8 ? 0 : padding,
                                  transpose_b};
@@ -265,7 +265,7 @@ TYPED_TEST(GemmNarrow, StreamKTiles) {
                 .transpose_b = transpose == (blocks == 3),
                 .alpha = 2,
                 .beta = 0.5f,
-                .relu = transpose},
+                .activation = transpose ? Activation::relu : Activation::none},
                8,
                0,
                true});
@@ -288,7 +288,12 @@ TYPED_TEST(GemmNarrow, Epilogues) {
       for (const float beta : {0.0f, 1.0f, -2.0f})
         for (const bool bias : {false, true})
           for (const bool relu : {false, true})
-            this->check({}, {shape, {.alpha = alpha, .beta = beta, .relu = relu}, 3, 0, bias});
+            this->check(
+                {}, {shape,
+                     {.alpha = alpha, .beta = beta, .activation = relu ? Activation::relu : Activation::none},
+                     3,
+                     0,
+                     bias});
 }
 
 TYPED_TEST(GemmNarrow, LongSumsAreSplit) {
@@ -297,8 +302,11 @@ TYPED_TEST(GemmNarrow, LongSumsAreSplit) {
   ASSERT_GT(gemm_workspace_bytes(shape), 0);
   for (const bool transpose : {false, true})
     this->check(
-        {},
-        {shape, {.transpose_a = transpose, .transpose_b = transpose, .beta = 1, .relu = true}, 1, 0, true});
+        {}, {shape,
+             {.transpose_a = transpose, .transpose_b = transpose, .beta = 1, .activation = Activation::relu},
+             1,
+             0,
+             true});
   this->check({}, {{50, 40, 0}, {.beta = 2}, 1, 0, true});
 }
 
@@ -306,7 +314,11 @@ TYPED_TEST(GemmNarrow, RandomValuesWithinTheBound) {
   SKIP_WITHOUT_SUPPORT();
   this->check({}, {{150, 90, 304}}, false);
   this->check({},
-              {{90, 70, 1000}, {.transpose_a = true, .alpha = 0.3f, .beta = 1.7f, .relu = true}, 1, 1, true},
+              {{90, 70, 1000},
+               {.transpose_a = true, .alpha = 0.3f, .beta = 1.7f, .activation = Activation::relu},
+               1,
+               1,
+               true},
               false);
 }
 
@@ -320,7 +332,7 @@ TYPED_TEST(GemmNarrow, ANanStaysInItsRow) {
   GuardedBuffer<C> dc(40 * 21);
   const Stream stream;
   ASSERT_TRUE(ok(gemm(matrix(dc.data(), 40, 21), matrix<const T>(da.data(), 40, 33),
-                      matrix<const T>(db.data(), 33, 21), {.relu = true}, {}, stream)));
+                      matrix<const T>(db.data(), 33, 21), {.activation = Activation::relu}, {}, stream)));
   const std::vector<C> c = dc.download();
   for (size_t i = 0; i < c.size(); ++i)
     ASSERT_EQ(std::isnan(static_cast<float>(c[i])), i / 21 == 5) << "element " << i;

@@ -57,7 +57,7 @@ struct Problem {
 std::string describe(const Problem& p) {
   return concat(p.shape.m, " x ", p.shape.n, " x ", p.shape.k, p.options.transpose_a ? ", A^T" : "",
                 p.options.transpose_b ? ", B^T" : "", ", alpha ", p.options.alpha, ", beta ", p.options.beta,
-                p.with_bias ? ", bias" : "", p.options.relu ? ", ReLU" : "", ", padding ", p.padding,
+                p.with_bias ? ", bias" : "", ", ", name_of(p.options.activation), ", padding ", p.padding,
                 ", offset ", p.offset, ", strides in multiples of ", p.stride_multiple);
 }
 
@@ -199,14 +199,22 @@ TEST_P(Gemm, Epilogues) {
       for (const float beta : {0.0f, 1.0f, -2.0f})
         for (const bool bias : {false, true})
           for (const bool relu : {false, true})
-            check(GetParam(),
-                  taken_by(GetParam(), {shape, {.alpha = alpha, .beta = beta, .relu = relu}, 3, 0, bias}),
-                  true);
+            check(
+                GetParam(),
+                taken_by(
+                    GetParam(),
+                    {shape,
+                     {.alpha = alpha, .beta = beta, .activation = relu ? Activation::relu : Activation::none},
+                     3,
+                     0,
+                     bias}),
+                true);
 }
 
 TEST_P(Gemm, RandomValuesWithinTheBound) {
   check(GetParam(), taken_by(GetParam(), {{150, 90, 300}, {}}), false);
-  const GemmOptions options = {.transpose_a = true, .alpha = 0.3f, .beta = 1.7f, .relu = true};
+  const GemmOptions options = {
+      .transpose_a = true, .alpha = 0.3f, .beta = 1.7f, .activation = Activation::relu};
   check(GetParam(), taken_by(GetParam(), {{90, 70, 1000}, options, 1, 1, true}), false);
 }
 
@@ -231,7 +239,7 @@ TEST_P(Gemm, FactorsOfTf32AreRoundedToNearest) {
 
 TEST_P(Gemm, EmptySums) {
   for (const float beta : {0.0f, 3.0f})
-    check(GetParam(), {{9, 11, 0}, {.beta = beta, .relu = true}, 1, 0, true}, true);
+    check(GetParam(), {{9, 11, 0}, {.beta = beta, .activation = Activation::relu}, 1, 0, true}, true);
 }
 
 TEST_P(Gemm, EmptyResults) {
@@ -249,7 +257,7 @@ TEST_P(Gemm, ANanStaysInItsRowAndColumn) {
   Stream stream;
   ASSERT_TRUE(ok(GetParam().run(matrix(dc.data(), 40, 21), {da.data(), 40, 33, 36},
                                 {db.data(), transpose_b ? 21 : 33, transpose_b ? 33 : 21, 36},
-                                {.transpose_b = transpose_b, .relu = true}, {}, stream)));
+                                {.transpose_b = transpose_b, .activation = Activation::relu}, {}, stream)));
   const std::vector<float> c = dc.download();
   for (size_t i = 0; i < c.size(); ++i) EXPECT_EQ(std::isnan(c[i]), i / 21 == 5) << "element " << i;
 }
@@ -544,7 +552,10 @@ TEST_P(GemmTile, OddSizesTransposesAndAlignments) {
           if (fits(transpose_a))
             check(variant(),
                   {shape,
-                   {.transpose_a = transpose_a, .transpose_b = transpose_b, .beta = -1, .relu = true},
+                   {.transpose_a = transpose_a,
+                    .transpose_b = transpose_b,
+                    .beta = -1,
+                    .activation = Activation::relu},
                    padding,
                    padding == 4 ? 0 : padding,
                    true},
@@ -583,7 +594,11 @@ TEST(GemmSplit, AddsTheSplitsInOrder) {
     EXPECT_GT(gemm_workspace_bytes(shape), 0);
     for (const bool transpose_a : {false, true})
       check(production,
-            {shape, {.transpose_a = transpose_a, .alpha = 0.5f, .beta = 1, .relu = true}, 1, 0, true},
+            {shape,
+             {.transpose_a = transpose_a, .alpha = 0.5f, .beta = 1, .activation = Activation::relu},
+             1,
+             0,
+             true},
             shape.k <= 4096 / 4);
   }
 }

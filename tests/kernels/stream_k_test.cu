@@ -101,7 +101,8 @@ class StreamKBits : public testing::Test {
             .alpha = 1,
             .beta = 0,
             .bias = nullptr,
-            .relu = false,
+            .residual = nullptr,
+            .activation = Activation::none,
             .arithmetic = kArithmetic};
   }
   // blocks: of stream-K; 0: whole tiles
@@ -205,7 +206,7 @@ TEST(StreamK, GemmUsesItWhereItPays) {
   ASSERT_TRUE(ok(device_properties(&device)));
   if (!device.wgmma || device.multiprocessors != kStreamKBlocks) GTEST_SKIP() << "needs an H100";
   constexpr int64_t m = 1792, n = 1280, k = 1536;
-  const GemmOptions options = {.transpose_b = true, .relu = true, .math = Math::tf32};
+  const GemmOptions options = {.transpose_b = true, .activation = Activation::relu, .math = Math::tf32};
   const GemmOperand operand = {Order::k_major, 4096, k};
   const GemmPlan plan = choose_gemm_plan({{m, n, k}, Arithmetic::tf32, operand, operand}, device);
   ASSERT_EQ(plan.stream_k_blocks, kStreamKBlocks);

@@ -25,23 +25,24 @@ struct PipelinedParameters {
   int64_t tiles_n;
   int64_t tiles;  // of one product; the blocks of a batch's products follow one after the other
   int64_t k_per_split;
-  Epilogue epilogue;
+  GemmEpilogue epilogue;
   Partials partials;  // null data: k is not split, and the kernel stores the result
   bool float_result;  // c is float, else it has the type of a and b
 };
 
-// Stores one row of a thread's results.
-template <class T, int N>
-__device__ __forceinline__ void store_row(const PipelinedParameters<T>& p, int64_t row, int64_t column,
-                                          const Vec<N>& sums, int64_t batch = 0) {
+// Stores one row of a thread's results, or of its partial sums, with p.epilogue or another one.
+template <class T, int N, class EpilogueOfRow>
+__device__ __forceinline__ void store_row(const PipelinedParameters<T>& p, const EpilogueOfRow& epilogue,
+                                          int64_t row, int64_t column, const Vec<N>& sums, int64_t batch = 0,
+                                          int64_t part = 0) {
   const auto& g = p.gemm;
   const int64_t at = batch * g.batches.c_stride + row * g.c_stride;
-  if constexpr (std::is_same_v<T, float>)
-    p.epilogue.store_tile_row(g.c + at, column, g.n, sums);
-  else if (p.float_result)
-    p.epilogue.store_tile_row(static_cast<float*>(g.c) + at, column, g.n, sums);
-  else
-    p.epilogue.store_row(static_cast<T*>(g.c) + at, column, g.n, sums);
+  if (std::is_same_v<T, float> || p.float_result || p.partials.data) {
+    float* const to = p.partials.data ? p.partials.row(part, row) : static_cast<float*>(g.c) + at;
+    epilogue.store_tile_row(to, column, g.n, sums);
+  } else if constexpr (!std::is_same_v<T, float>) {
+    epilogue.store_row(static_cast<T*>(g.c) + at, column, g.n, sums);
+  }
 }
 
 template <class Tile, Order OrderA, Order OrderB>
@@ -67,11 +68,7 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void gemm_pipe
 
   store_tile<Tile, OrderA>(shared, acc, [&](int row_in_tile, int column, const auto& sums) {
     const int64_t row = m0 + row_in_tile;
-    if (row >= g.m) return;
-    if (p.partials.data)
-      p.epilogue.store_tile_row(p.partials.row(blockIdx.y, row), n0 + column, g.n, sums);
-    else
-      store_row(p, row, n0 + column, sums, batch);
+    if (row < g.m) store_row(p, p.epilogue, row, n0 + column, sums, batch, blockIdx.y);
   });
 }
 
@@ -95,12 +92,12 @@ PipelinedParameters<T> pipelined_parameters(const GemmArgumentsOf<T, C>& g, cons
   PipelinedParameters<T> p = {};
   p.gemm = {g.m,        g.n,        g.k,        g.a,           g.b,           g.c,
             g.a_stride, g.b_stride, g.c_stride, g.transpose_a, g.transpose_b, g.alpha,
-            g.beta,     g.bias,     g.relu,     g.arithmetic,  g.batches};
+            g.beta,     g.bias,     g.residual, g.activation,  g.arithmetic,  g.batches};
   p.float_result = std::is_same_v<C, float>;
   p.a_width = copy_width(g.a, std::gcd(g.a_stride, g.batches.a_stride), g.transpose_a ? g.m : g.k);
   p.b_width = copy_width(g.b, std::gcd(g.b_stride, g.batches.b_stride), g.transpose_b ? g.k : g.n);
   p.k_per_split = split ? parts.k_per_split : std::max<int64_t>(g.k, 1);
-  p.epilogue = split ? Epilogue{.aligned = true} : gemm_epilogue(g);
+  p.epilogue = split ? GemmEpilogue{.aligned = true} : gemm_epilogue(g);
   if (split) p.partials = {static_cast<float*>(workspace.data), g.m, g.n, parts.splits};
   return p;
 }

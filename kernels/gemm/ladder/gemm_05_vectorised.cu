@@ -57,7 +57,7 @@ __device__ __forceinline__ void copy_k_tile(float* k_tile, const Operand& operan
 template <Order OrderA, Order OrderB>
 __global__ __launch_bounds__(Square::kThreads,
                              1) void gemm_05_vectorised_kernel(const GemmArguments g, Operand a, Operand b,
-                                                               int64_t tiles_n, Epilogue epilogue) {
+                                                               int64_t tiles_n, GemmEpilogue epilogue) {
   auto& shared = shared_memory<TileShared<Square, OrderA, OrderB>>();
   const int64_t i0 = blockIdx.x / tiles_n * Square::kM, j0 = blockIdx.x % tiles_n * Square::kN;
   Accumulators<Square> acc = {};
@@ -85,7 +85,7 @@ Status gemm_05_vectorised(MatrixView<float> c, MatrixView<const float> a, Matrix
   RONDO_RETURN_IF_ERROR(check_fp32_rung("gemm_05_vectorised", c, a, b, options, workspace, &g));
   const Operand in_a = {a.data, a.stride, a.rows, a.cols, copy_width(a.data, a.stride, a.cols) >= 4};
   const Operand in_b = {b.data, b.stride, b.rows, b.cols, copy_width(b.data, b.stride, b.cols) >= 4};
-  const Epilogue epilogue = gemm_epilogue(g);
+  const GemmEpilogue epilogue = gemm_epilogue(g);
   const int64_t tiles_n = ceil_div<int64_t>(g.n, Square::kN);
   const auto run = [&](auto kernel, int64_t shared_bytes) {
     const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m, Square::kM) * tiles_n,

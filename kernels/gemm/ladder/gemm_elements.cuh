@@ -20,7 +20,7 @@ __device__ __forceinline__ T element_of_b(const GemmArgumentsOf<T>& g, int64_t l
 template <class T>
 __device__ __forceinline__ void store_result(const GemmArgumentsOf<T>& g, int64_t i, int64_t j, float sum) {
   T* c = g.c + i * g.c_stride + j;
-  *c = static_cast<T>(Epilogue{g.alpha, g.beta, g.bias, g.relu}.value(sum, j, c));
+  *c = static_cast<T>(unaligned_epilogue(g).value(sum, j, c));
 }
 
 // The same, if C has the element.

@@ -50,19 +50,20 @@ template <class C>
 inline constexpr int kDirectColumns = sizeof(C) == 2 ? 8 : 2;
 
 // Whether store_directly() takes rows of `columns` values, `stride` apart. It reads no old values.
-template <class C>
-__device__ __forceinline__ bool can_store_directly(const Epilogue& epilogue, const C* data, int64_t stride,
-                                                   int64_t columns) {
+template <class C, bool kSmooth>
+__device__ __forceinline__ bool can_store_directly(const EpilogueOf<kSmooth>& epilogue, const C* data,
+                                                   int64_t stride, int64_t columns) {
   constexpr int kColumns = kDirectColumns<C>;
   return epilogue.beta == 0 && reinterpret_cast<uintptr_t>(data) % (kColumns * sizeof(C)) == 0 &&
          stride % kColumns == 0 && columns % kColumns == 0;
 }
 
-// What the epilogue makes of the sums of a consumer warpgroup, as Epilogue::value() computes it. The tile
-// begins at column `first_column` of `columns`.
-template <class Tile>
-__device__ __forceinline__ void apply_epilogue(WgmmaAccumulators<Tile>& acc, const Epilogue& epilogue,
-                                               int64_t first_column, int64_t columns) {
+// What the epilogue makes of the sums of a consumer warpgroup, as EpilogueOf::value() computes it for beta =
+// 0. The tile begins at column `first_column` of `columns`.
+template <class Tile, bool kSmooth>
+__device__ __forceinline__ void apply_epilogue(WgmmaAccumulators<Tile>& acc,
+                                               const EpilogueOf<kSmooth>& epilogue, int64_t first_column,
+                                               int64_t columns) {
   const auto for_each_value = [&](const auto& change) {
     RONDO_UNROLL_ON_GPU
     for (int j = 0; j < Tile::kN / 2; ++j) RONDO_UNROLL_ON_GPU
@@ -84,7 +85,14 @@ __device__ __forceinline__ void apply_epilogue(WgmmaAccumulators<Tile>& acc, con
       }
     }
   }
-  if (epilogue.relu) for_each_value([](float& value) { value = value < 0 ? 0 : value; });  // keeps NaN
+  if (epilogue.activation == Activation::relu)
+    for_each_value([](float& value) { value = value < 0 ? 0 : value; });  // keeps NaN
+  if constexpr (kSmooth)
+    if (is_smooth(epilogue.activation)) {
+      constexpr int kValues = Tile::kPanelsM * Tile::kN / 2;
+      transform_values<4>(reinterpret_cast<float(&)[kValues]>(acc.d),
+                          [&](float value) { return smooth_activation(epilogue.activation, value); });
+    }
 }
 
 // Stores the values of a consumer warpgroup, a tile whose first column is `first_column` of `columns`.

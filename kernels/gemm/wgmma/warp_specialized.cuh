@@ -248,7 +248,7 @@ __device__ __forceinline__ void store_results(const WarpSpecializedParameters<T>
                                               WarpSpecializedShared<Tile>& shared,
                                               WgmmaAccumulators<Tile>& acc, const TileWork& work, int group) {
   const auto& g = p.product.gemm;
-  const Epilogue& epilogue = p.product.epilogue;
+  const GemmEpilogue& epilogue = p.product.epilogue;
   const Partials& partials = p.product.partials;
   float* floats = partials.data ? partials.row(work.part, 0) : nullptr;
   int64_t stride = partials.stride(), columns = stride;  // the padding too
@@ -261,9 +261,16 @@ __device__ __forceinline__ void store_results(const WarpSpecializedParameters<T>
   };
   const int64_t column = work.first_column<Tile>();
   // Partial sums have aligned rows and no epilogue: they always go directly.
-  if (!kStaged && (floats ? can_store_directly(epilogue, floats, stride, columns)
-                          : can_store_directly(epilogue, static_cast<T*>(g.c), stride, columns))) {
+  const bool direct =
+      !kStaged && (floats ? can_store_directly(epilogue, floats, stride, columns)
+                          : can_store_directly(epilogue, static_cast<T*>(g.c), stride, columns));
+  Epilogue of_rows = {epilogue.alpha,      epilogue.beta,    epilogue.bias,
+                      epilogue.activation, epilogue.aligned, epilogue.residual};
+  if (direct || is_smooth(epilogue.activation)) {  // a smooth one comes with beta = 0: wgmma_unsupported()
     apply_epilogue(acc, epilogue, column, columns);
+    of_rows = Epilogue{.aligned = epilogue.aligned};
+  }
+  if (direct) {
     if (floats)
       store_directly<float>(acc, group, column, columns, row_of(floats));
     else if constexpr (!std::is_same_v<T, float>)
@@ -272,7 +279,7 @@ __device__ __forceinline__ void store_results(const WarpSpecializedParameters<T>
   }
   store_tile(shared, acc, group, [&](int row_in_tile, int column_in_tile, const Vec<4>& values) {
     const int64_t row = work.first_row<Tile>() + row_in_tile;
-    if (row < g.m) store_row(p.product, row, column + column_in_tile, values);
+    if (row < g.m) store_row(p.product, of_rows, row, column + column_in_tile, values);
   });
 }
 

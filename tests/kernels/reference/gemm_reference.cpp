@@ -4,6 +4,23 @@
 
 namespace rondo::test {
 
+double activated(Activation activation, double x) {
+  const double u = std::sqrt(8 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
+  switch (activation) {
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return x < 0 ? 0 : x;
+    case Activation::gelu:
+      return x / 2 * std::erfc(-x / std::sqrt(2.0));
+    case Activation::gelu_tanh:
+      return x / (1 + std::exp(-u));
+    case Activation::sigmoid:
+      return 1 / (1 + std::exp(-x));
+  }
+  return x;
+}
+
 GemmReference gemm_reference(const GemmShape& shape, const std::vector<float>& a, int64_t a_stride,
                              const std::vector<float>& b, int64_t b_stride, const std::vector<float>& c,
                              int64_t c_stride, const GemmOptions& options, const std::vector<float>& bias) {
@@ -34,7 +51,7 @@ GemmReference gemm_reference(const GemmShape& shape, const std::vector<float>& a
       const double shift = bias.empty() ? 0 : static_cast<double>(bias[j]);
       sums[j] = alpha * sums[j] + old + shift;
       magnitudes[j] = std::abs(alpha) * magnitudes[j] + std::abs(old) + std::abs(shift);
-      if (options.relu && sums[j] < 0) sums[j] = 0;
+      sums[j] = activated(options.activation, sums[j]);
     }
   }
   return result;

@@ -14,6 +14,8 @@ struct GemmReference {
       magnitude;  // the same sum over absolute values, to which rounding errors are proportional
 };
 
+double activated(Activation activation, double x);
+
 // The arrays begin at the data of the views passed to gemm() and have the same strides.
 GemmReference gemm_reference(const GemmShape& shape, const std::vector<float>& a, int64_t a_stride,
                              const std::vector<float>& b, int64_t b_stride, const std::vector<float>& c,
