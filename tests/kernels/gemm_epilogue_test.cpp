@@ -28,6 +28,13 @@ Status activate(VectorView<float> x, Activation activation, cudaStream_t stream)
   return {};
 }
 
+// The sign of a NaN has no meaning.
+std::vector<float> with_one_nan(std::vector<float> values) {
+  for (float& value : values)
+    if (std::isnan(value)) value = NAN;
+  return values;
+}
+
 // Results over the whole range of the activations, and beyond it.
 void check_bits(const GemmShape& shape, Math math) {
   if (!check_math("", math).ok()) return;
@@ -37,7 +44,7 @@ void check_bits(const GemmShape& shape, Math math) {
     for (int64_t l = 0; l < k; ++l)
       a_values[static_cast<size_t>(i * k + l)] *= std::ldexp(1.0f, int(i % 8) - 4);
   if (k > 0) a_values[0] = NAN, a_values[static_cast<size_t>((m - 1) * k)] = INFINITY;
-  const GuardedBuffer<float> a(a_values), b(normal_values(n * k, 2)), bias(normal_values(n, 3));
+  GuardedBuffer<float> a(a_values), b(normal_values(n * k, 2)), bias(normal_values(n, 3));
   const Stream stream;
   for (const Activation activation :
        {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::sigmoid}) {
@@ -52,7 +59,7 @@ void check_bits(const GemmShape& shape, Math math) {
     ASSERT_TRUE(ok(product(fused, activation)));
     ASSERT_TRUE(ok(product(separate, Activation::none)));
     ASSERT_TRUE(ok(activate(separate.view(), activation, stream)));
-    EXPECT_TRUE(all_equal_bits(fused.download(), separate.download()));
+    EXPECT_TRUE(all_equal_bits(with_one_nan(fused.download()), with_one_nan(separate.download())));
   }
 }
 
@@ -65,7 +72,7 @@ TEST(GemmEpilogue, ActivationsHaveTheBitsOfTheirOperators) {
 
 TEST(GemmEpilogue, AResidualIsBetaTimesACopy) {
   constexpr int64_t kM = 67, kN = 44, kK = 50;
-  const GuardedBuffer<float> a(normal_values(kM * kK, 1)), b(normal_values(kK * kN, 2)),
+  GuardedBuffer<float> a(normal_values(kM * kK, 1)), b(normal_values(kK * kN, 2)),
       residual(normal_values(kM * kN, 3));
   GuardedBuffer<float> with_beta(residual.download()), with_residual(kM * kN), in_place(residual.download());
   const Stream stream;
@@ -83,7 +90,7 @@ TEST(GemmEpilogue, AResidualIsBetaTimesACopy) {
 
 TEST(GemmEpilogue, RefusesBadResiduals) {
   GuardedBuffer<float> a(exact_values(6 * 8, 1)), b(exact_values(8 * 5, 2)), c(2 * 6 * 7), r(2 * 6 * 7);
-  const GuardedBuffer<__half> halves(6 * 5);
+  GuardedBuffer<__half> halves(6 * 5);
   const Stream stream;
   const auto run = [&](const GemmOptions& options) {
     return gemm(MatrixView<float>{c.data(), 6, 5, 7}, matrix(a.data(), 6, 8), matrix(b.data(), 8, 5), options,
