@@ -53,9 +53,20 @@ Shape input_of_parameter(const Graph& graph, int parameter) {
 }
 
 // Filters have four sides, KRSC here and OIHW there; the weights of linear layers have two, [inputs, outputs]
-// here and [outputs, inputs] there; all others have the same order.
+// here and [outputs, inputs] there; all others have the same order. Some parameters have a shape of their own
+// there.
 TorchTensor torch_tensor(const Graph& graph, const DeviceTensor& tensor, int parameter) {
   TorchTensor to = {tensor.name, tensor.shape, tensor.shape, {}};
+  if (parameter >= 0) {
+    const Parameter& here = graph.parameters()[static_cast<size_t>(parameter)];
+    if (!here.torch_name.empty()) to.name = here.torch_name;
+    if (!here.torch_shape.empty()) {
+      to.shape = to.sides = here.torch_shape;
+      to.order.resize(to.sides.size());
+      std::iota(to.order.begin(), to.order.end(), size_t{0});
+      return to;
+    }
+  }
   if (tensor.shape.size() == 4) {
     to.order = {0, 3, 1, 2};
   } else if (tensor.shape.size() == 2) {
@@ -150,7 +161,7 @@ Tensors tensors_of(DataParallel& model, const StateDictNames& names) {
   for (size_t i = 0; i < tensors.here.size(); ++i) {
     const DeviceTensor& tensor = tensors.here[i];
     TorchTensor there = torch_tensor(model.graph(), tensor, i < parameters ? static_cast<int>(i) : -1);
-    there.name = torch_name(tensor.name, names);
+    there.name = torch_name(there.name, names);
     if (const auto [other, is_new] = taken.emplace(there.name, tensor.name); !is_new)
       throw Error(bad_argument("names: '", other->second, "' and '", tensor.name, "' both become '",
                                shown_name(there.name), "'"));
@@ -165,6 +176,13 @@ std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (size_t i = 0; i < std::min(names.size(), kMost); ++i) text += (i > 0 ? ", " : "") + names[i];
   return names.size() > kMost ? concat(text, " and ", names.size() - kMost, " more") : text;
+}
+
+// Whether two shapes differ in sides of 1 only, such as a linear layer and a convolution of 1 x 1.
+bool have_equal_sides(std::vector<int64_t> a, std::vector<int64_t> b) {
+  std::erase(a, 1);
+  std::erase(b, 1);
+  return a == b;
 }
 
 // The tensors of the file in the order of `wanted`. Throws an Error with all that do not fit.
@@ -183,7 +201,7 @@ std::vector<const StoredTensor*> matching(const Safetensors& file, const std::ve
     const StoredTensor& tensor = *place->second;
     const bool is_float =
         tensor.type == StoredType::f32 || tensor.type == StoredType::f16 || tensor.type == StoredType::bf16;
-    if (!is_float || tensor.shape != want.shape)
+    if (!is_float || !have_equal_sides(tensor.shape, want.shape))
       others.push_back(concat(name, text_of(tensor.type, tensor.shape), ", must be ",
                               text_of(is_float ? tensor.type : StoredType::f32, want.shape)));
     found.push_back(&tensor);

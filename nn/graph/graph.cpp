@@ -112,6 +112,14 @@ int Graph::non_persistent_buffer(const std::string& name, std::vector<int64_t> s
   return number;
 }
 
+void Graph::set_torch_name(int parameter, const std::string& name) {
+  parameters_[static_cast<size_t>(parameter)].torch_name = scope_ + name;
+}
+
+void Graph::set_torch_shape(int parameter, std::vector<int64_t> shape) {
+  parameters_[static_cast<size_t>(parameter)].torch_shape = std::move(shape);
+}
+
 int Graph::resolved(int value) const {
   while (values_[static_cast<size_t>(value)].alias_of >= 0)
     value = values_[static_cast<size_t>(value)].alias_of;

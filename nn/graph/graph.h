@@ -41,6 +41,10 @@ struct Parameter {
   int64_t offset = 0;
   bool persistent =
       true;  // false: a state that only passes data from forward to backward; checkpoints omit it
+  // Its name and shape in a state dict of PyTorch, where the rules of checkpoint/state_dict.cpp do not give
+  // them. The order of the values is the same.
+  std::string torch_name = {};
+  std::vector<int64_t> torch_shape = {};
 };
 
 class Graph {
@@ -95,6 +99,9 @@ class Graph {
   int parameter(const std::string& name, std::vector<int64_t> shape, Init init);
   int state(const std::string& name, std::vector<int64_t> shape, Init init);
   int non_persistent_buffer(const std::string& name, std::vector<int64_t> shape);  // zeros; not saved
+  // Parameter::torch_name, the last part of it, and Parameter::torch_shape.
+  void set_torch_name(int parameter, const std::string& name);
+  void set_torch_shape(int parameter, std::vector<int64_t> shape);
   // The output has the type of the inputs, which must be the same; without inputs, float32.
   Value add(std::unique_ptr<Op> op, const std::vector<Value>& inputs, Shape output,
             std::vector<int> parameters = {}, std::vector<int> states = {});

@@ -210,11 +210,20 @@ Value PositionEmbedding::build(Graph& graph, Value x) const {
                              " elements"));
   const int weight =
       graph.parameter("weight", {x.shape.height, x.shape.width, x.shape.channels}, Init::normal(0.02f));
+  graph.set_torch_shape(weight, {1, x.shape.height * x.shape.width, x.shape.channels});
   return graph.add(std::make_unique<PositionEmbeddingOp>(x.shape), {x}, x.shape, {weight});
 }
 
 Value GELU::build(Graph& graph, Value x) const {
   return graph.add(std::make_unique<GeluOp>(form_), {x}, x.shape);
+}
+
+Value PositionwiseLinear::build(Graph& graph, Value x) const {
+  const Value y =
+      Conv2d(outputs_, 1, {.bias = options_.bias, .weights = options_.weights, .math = options_.math})
+          .build(graph, x);
+  graph.set_torch_shape(graph.nodes().back().parameters[0], {outputs_, x.shape.channels});
+  return y;
 }
 
 Value MultiHeadAttention::build(Graph& graph, Value x) const {
@@ -225,10 +234,13 @@ Value MultiHeadAttention::build(Graph& graph, Value x) const {
   const Math math = math_of_products("MultiHeadAttention", options_.math, graph, x.type);
   const auto projection = [&](const char* name, int64_t outputs, Value of) {
     const Graph::Scope scope(graph, name);
-    return Conv2d(outputs, 1, {.bias = options_.bias, .weights = options_.weights, .math = options_.math})
-        .build(graph, of);
+    return PositionwiseLinear(outputs, options_).build(graph, of);
   };
   const Value qkv = projection("in_proj", 3 * channels, x);
+  // torch.nn.MultiheadAttention has no module in_proj.
+  const std::vector<int>& of_qkv = graph.nodes().back().parameters;
+  graph.set_torch_name(of_qkv[0], "in_proj_weight");
+  if (options_.bias) graph.set_torch_name(of_qkv[1], "in_proj_bias");
   const Value y = graph.add(std::make_unique<AttentionOp>(qkv.shape, heads_, math, x.type), {qkv}, x.shape);
   return projection("out_proj", channels, y);
 }

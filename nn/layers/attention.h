@@ -26,13 +26,27 @@ class GELU : public Module {
   Form form_;
 };
 
+// y = x W + b for the channels of each position: a convolution of 1 x 1, with its parameters. In a state dict
+// of PyTorch it is a torch.nn.Linear.
+class PositionwiseLinear : public Module {
+ public:
+  using Options = Linear::Options;
+  explicit PositionwiseLinear(int64_t outputs) : PositionwiseLinear(outputs, Options{}) {}
+  PositionwiseLinear(int64_t outputs, Options options) : outputs_(outputs), options_(options) {}
+  Value build(Graph& graph, Value x) const override;
+
+ private:
+  int64_t outputs_;
+  Options options_;
+};
+
 // Multi-head self-attention (Vaswani et al., "Attention is all you need", 2017) of the positions of x, with d
 // = channels / heads channels a head. For each head, with the rows of Q, K and V of its positions:
 //
 //   (Q, K, V) = x W_in + b_in;   A = softmax(Q K^T / sqrt(d));   y = (A V of all heads) W_out + b_out
 //
-// Parameters: those of two convolutions of 1 x 1, "in_proj" with 3 * channels outputs (those of Q, then K,
-// then V, each head by head) and "out_proj". Saves A for backward: heads * positions^2 values a sample.
+// Parameters: those of two positionwise linear layers, "in_proj" with 3 * channels outputs (those of Q, then
+// K, then V, each head by head) and "out_proj". They are those of torch.nn.MultiheadAttention. Saves A for backward: heads * positions^2 values a sample.
 class MultiHeadAttention : public Module {
  public:
   using Options = Linear::Options;  // of both projections; `math` also of the products with A

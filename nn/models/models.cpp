@@ -92,9 +92,10 @@ AnyModule vit(int64_t classes, WeightInit weights, int64_t blocks) {
   for (int64_t block = 0; block < blocks; ++block) {
     modules.push_back(
         Residual(Sequential{LayerNorm(), MultiHeadAttention(kHeads, {.weights = weights})}, sum));
-    modules.push_back(Residual(Sequential{LayerNorm(), Conv2d(2 * kChannels, 1, {.weights = weights}), GELU(),
-                                          Conv2d(kChannels, 1, {.weights = weights})},
-                               sum));
+    modules.push_back(
+        Residual(Sequential{LayerNorm(), PositionwiseLinear(2 * kChannels, {.weights = weights}), GELU(),
+                            PositionwiseLinear(kChannels, {.weights = weights})},
+                 sum));
   }
   modules.push_back(LayerNorm());
   modules.push_back(GlobalAvgPool());

@@ -5,6 +5,7 @@
 #include <rondo/nn/checkpoint/checkpoint.h>
 #include <rondo/nn/checkpoint/state_dict.h>
 #include <rondo/nn/io/safetensors.h>
+#include <rondo/nn/layers/attention.h>
 #include <rondo/nn/layers/batch_norm.h>
 #include <rondo/nn/layers/conv2d.h>
 #include <rondo/nn/layers/linear.h>
@@ -149,6 +150,28 @@ TEST_F(StateDict, HasPyTorchsNamesAndShapes) {
             "5.weight F32 [6, 80]\n5.bias F32 [6]\n7.weight F32 [2, 6]\n"
             "1.running_mean F32 [4]\n1.running_var F32 [4]\n");
   EXPECT_EQ(file.metadata, (std::map<std::string, std::string>{{"format", "pt"}}));
+}
+
+// state_dict_torch_test.py has a whole vision transformer.
+TEST_F(StateDict, AttentionHasTheNamesAndShapesOfPyTorch) {
+  const Sequential network{PositionEmbedding(), MultiHeadAttention(2), PositionwiseLinear(6)};
+  DataParallel model(network, {3, 2, 4}, {.devices = {0}, .batch = 2});
+  save_state_dict(path_, model, {{"0.weight", "pos"}, {"1", "attention"}});
+  std::string tensors;
+  for (const StoredTensor& tensor : read_safetensors(path_).tensors)
+    tensors += tensor.name + " " + text_of(tensor.type, tensor.shape) + "\n";
+  EXPECT_EQ(tensors,
+            "pos F32 [1, 6, 4]\nattention.in_proj_weight F32 [12, 4]\nattention.in_proj_bias F32 [12]\n"
+            "attention.out_proj.weight F32 [4, 4]\nattention.out_proj.bias F32 [4]\n"
+            "2.weight F32 [6, 4]\n2.bias F32 [6]\n");
+  // Sides of 1 have no meaning: a convolution of 1 x 1, and positions without the batch.
+  edit([](std::vector<StoredTensor>& all) {
+    for (StoredTensor& tensor : all) {
+      if (tensor.name == "pos") tensor.shape = {6, 4};
+      if (tensor.name == "2.weight") tensor.shape = {6, 4, 1, 1};
+    }
+  });
+  load_state_dict(path_, model, {{"0.weight", "pos"}, {"1", "attention"}});
 }
 
 TEST_F(StateDict, GoesThereAndBackBitForBitOnAnyNumberOfDevices) {

@@ -60,6 +60,47 @@ class ResNet18(nn.Module):
         return self.fc(x.mean((2, 3)))
 
 
+class TransformerBlock(nn.Module):
+    def __init__(self, channels, heads):
+        super().__init__()
+        self.ln_1 = nn.LayerNorm(channels)
+        self.self_attention = nn.MultiheadAttention(channels, heads, batch_first=True)
+        self.ln_2 = nn.LayerNorm(channels)
+        self.mlp = nn.Sequential(nn.Linear(channels, 2 * channels), nn.GELU(), nn.Linear(2 * channels, channels))
+
+    def forward(self, x):
+        y = self.ln_1(x)
+        x = x + self.self_attention(y, y, y, need_weights=False)[0]
+        return x + self.mlp(self.ln_2(x))
+
+
+class VisionTransformer(nn.Module):
+    """As nn::vit(), with the modules and names that PyTorch users have."""
+
+    def __init__(self, channels=64, heads=4, blocks=4):
+        super().__init__()
+        self.conv_proj = nn.Conv2d(1, channels, 4, 4)
+        self.pos_embedding = nn.Parameter(0.02 * torch.randn(1, 49, channels))
+        self.layers = nn.ModuleList(TransformerBlock(channels, heads) for _ in range(blocks))
+        self.ln = nn.LayerNorm(channels)
+        self.head = nn.Linear(channels, 10)
+
+    def forward(self, x):
+        x = self.conv_proj(x).flatten(2).transpose(1, 2) + self.pos_embedding
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.ln(x).mean(1))
+
+
+def names_of_vit(blocks=4):
+    names = {"0": "conv_proj", "1.weight": "pos_embedding", f"{2 * blocks + 2}": "ln", f"{2 * blocks + 5}": "head"}
+    for block in range(blocks):
+        attention, mlp, there = f"{2 * block + 2}.body", f"{2 * block + 3}.body", f"layers.{block}"
+        names |= {f"{attention}.0": f"{there}.ln_1", f"{attention}.1": f"{there}.self_attention",
+                  f"{mlp}.0": f"{there}.ln_2", f"{mlp}.1": f"{there}.mlp.0", f"{mlp}.3": f"{there}.mlp.2"}
+    return names
+
+
 def names_of_resnet18():
     names = {"0": "conv", "1": "bn", "9": "fc"}
     for stage in range(4):
@@ -81,6 +122,11 @@ def drawn(module):
             nn.init.uniform_(layer.running_var, 0.5, 2)
             nn.init.uniform_(layer.weight, 0.5, 1.5)
             nn.init.uniform_(layer.bias, -0.2, 0.2)
+        elif isinstance(layer, nn.LayerNorm):
+            nn.init.uniform_(layer.weight, 0.5, 1.5)
+            nn.init.uniform_(layer.bias, -0.2, 0.2)
+        elif isinstance(layer, nn.MultiheadAttention):
+            nn.init.uniform_(layer.in_proj_bias, -0.2, 0.2)
     return module.eval()
 
 
@@ -127,6 +173,7 @@ def main():
         check("lenet", drawn(pytorch_networks.lenet()), Path(folder))
         check("resnet18", drawn(pytorch_networks.resnet18()), Path(folder))
         check("resnet18", drawn(ResNet18()), Path(folder), names_of_resnet18())
+        check("vit", drawn(VisionTransformer()), Path(folder), names_of_vit())
 
 
 main()
