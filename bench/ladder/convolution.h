@@ -1,9 +1,9 @@
 // A convolution for the benchmarks: its tensors of N(0, 1) values, the three operations, and a check.
 #pragma once
 
+#include <rondo/bench/ladder/conv_sample.h>
 #include <rondo/bench/ladder/product.h>
 #include <rondo/bench/support/bench.h>
-#include <rondo/bench/ladder/conv_sample.h>
 #include <rondo/kernels/conv/conv2d.h>
 
 #include <algorithm>
@@ -65,9 +65,9 @@ struct Convolution : ConvTensors<T> {
       case ConvOp::forward:
         return conv2d_forward(y, x, filter, options, {}, workspace, stream);
       case ConvOp::data_gradient:
-        return conv2d_data_gradient(x, y, filter, options, workspace, stream);
+        return conv2d_data_gradient(x, y, filter, options, {}, workspace, stream);
       case ConvOp::filter_gradient:
-        return conv2d_filter_gradient(dw, y, x, options, workspace, stream);
+        return conv2d_filter_gradient(dw, y, x, options, {}, workspace, stream);
     }
     return bad_argument("no such operation");
   }

@@ -1,12 +1,14 @@
-// The convolutions by the kernel that conv_plan.h chooses.
+// The convolutions, and the transposed one, by the kernel that conv_plan.h chooses.
 #include <rondo/kernels/conv/conv2d.h>
 
 #include <rondo/kernels/conv/conv_checks.h>
 #include <rondo/kernels/conv/conv_plan.h>
+#include <rondo/kernels/conv/conv_transpose2d.h>
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/conv/direct/grouped.h>
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/core/counted.h>
+#include <rondo/kernels/reduce/bias_gradient.h>
 
 #include <algorithm>
 #include <type_traits>
@@ -52,6 +54,42 @@ Status forward(const ConvPlan& plan, T* y, const T* x, const T* filter, const Co
   const ImplicitGemmArguments<T> arguments = {y, x, filter, epilogue, g, plan.splits};
   return run_implicit_gemm("conv2d_forward", ConvOperation::forward, plan.gemm, arguments, workspace, parts,
                            stream);
+}
+
+// dx, or the result of a transposed convolution.
+template <class T>
+Status run_data_gradient(const char* name, const ConvPlan* wanted, const ConvProblem& problem, T* to,
+                         const T* from, const T* filter, const ConvEpilogue<T>& epilogue, Workspace workspace,
+                         cudaStream_t stream) {
+  const ConvGeometry& g = problem.geometry;
+  ConvPlan plan;
+  RONDO_RETURN_IF_ERROR(find_plan(name, problem, wanted, &plan));
+  if constexpr (std::is_same_v<T, float>) {
+    if (plan.method == ConvMethod::winograd)
+      return winograd::data_gradient(plan.winograd_tile, to, from, filter, epilogue, g,
+                                     static_cast<float*>(workspace.data), stream);
+  }
+  if (plan.method == ConvMethod::grouped) return grouped_data_gradient(to, from, filter, epilogue, g, stream);
+  const ImplicitGemmArguments<T> arguments = {to, from, filter, epilogue, g, plan.splits};
+  int64_t no_parts = 0;
+  return run_implicit_gemm(name, ConvOperation::data_gradient, plan.gemm, arguments, workspace, &no_parts,
+                           stream);
+}
+
+template <class T>
+Status filter_gradient(const ConvPlan& plan, const FilterGradient& to, const T* dy, const T* x,
+                       const ConvGeometry& g, Workspace workspace, cudaStream_t stream) {
+  auto* const partials = static_cast<float*>(workspace.data);
+  if constexpr (std::is_same_v<T, float>) {
+    if (plan.method == ConvMethod::winograd)
+      return winograd::filter_gradient(plan.winograd_tile, to, dy, x, g, plan.splits, partials, stream);
+  }
+  if (plan.method == ConvMethod::few_channels)
+    return few_channels_filter_gradient(to, dy, x, g, plan.splits, partials, stream);
+  if (plan.method == ConvMethod::grouped)
+    return grouped_filter_gradient(to, dy, x, g, plan.splits, partials, stream);
+  return run_implicit_gemm_filter_gradient("conv2d_filter_gradient", plan.gemm, to, dy, x, g, plan.splits,
+                                           workspace, stream);
 }
 
 }  // namespace
@@ -111,39 +149,63 @@ Status conv2d_forward_with_plan(const ConvPlan* wanted, ImageView<T> y, ImageVie
 template <class T>
 Status conv2d_data_gradient_with_plan(const ConvPlan* wanted, ImageView<T> dx, ImageView<const T> dy,
                                       FilterView<const T> filter, const Conv2dOptions& options,
-                                      Workspace workspace, cudaStream_t stream) {
+                                      const Conv2dDataGradientEpilogue& epilogue, Workspace workspace,
+                                      cudaStream_t stream) {
   constexpr const char* kName = "conv2d_data_gradient";
-  constexpr auto kOperation = ConvOperation::data_gradient;
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "dx", "dy", "filter"}, dx, dy, filter, options, &g));
-  const ConvProblem problem = {kOperation,        g,       arithmetic_of(dtype_of<T>, options.math),
-                               options.algorithm, dy.data, filter.data};
+  const ConvProblem problem = {ConvOperation::data_gradient,
+                               g,
+                               arithmetic_of(dtype_of<T>, options.math),
+                               options.algorithm,
+                               dy.data,
+                               filter.data};
   ArgumentCheck check(kName);
   check.output("dx", dx);
   check.input("dy", dy);
   check.input("filter", filter);
   check.workspace(workspace, workspace_bytes(problem, wanted));
   RONDO_RETURN_IF_ERROR(check.status());
+  return run_data_gradient<T>(kName, wanted, problem, dx.data, dy.data, filter.data, {.beta = epilogue.beta},
+                              workspace, stream);
+}
 
-  ConvPlan plan;
-  RONDO_RETURN_IF_ERROR(find_plan(kName, problem, wanted, &plan));
-  if constexpr (std::is_same_v<T, float>) {
-    if (plan.method == ConvMethod::winograd)
-      return winograd::data_gradient(plan.winograd_tile, dx.data, dy.data, filter.data, g,
-                                     static_cast<float*>(workspace.data), stream);
-  }
-  if (plan.method == ConvMethod::grouped)
-    return grouped_data_gradient(dx.data, dy.data, filter.data, g, stream);
-  const ImplicitGemmArguments<T> arguments = {dx.data, dy.data, filter.data, {}, g, plan.splits};
-  int64_t no_parts = 0;
-  return run_implicit_gemm(kName, kOperation, plan.gemm, arguments, workspace, &no_parts, stream);
+template <class T>
+Status conv_transpose2d_with_plan(const ConvPlan* wanted, ImageView<T> y, ImageView<const T> x,
+                                  FilterView<const T> filter, const Conv2dOptions& options,
+                                  const ConvTranspose2dEpilogue& epilogue, Workspace workspace,
+                                  cudaStream_t stream) {
+  constexpr const char* kName = "conv_transpose2d";
+  const VectorView<const float>& bias = epilogue.bias;
+  ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "y", "x", "filter"}, y, x, filter, options, &g));
+  const ConvProblem problem = {ConvOperation::data_gradient,
+                               g,
+                               arithmetic_of(dtype_of<T>, options.math),
+                               options.algorithm,
+                               x.data,
+                               filter.data};
+  ArgumentCheck check(kName);
+  check.output("y", y);
+  check.input("x", x);
+  check.input("filter", filter);
+  check.optional_input("bias", bias);
+  if (bias.data)
+    check.require(bias.size == g.c, "bias has ", counted(bias.size, "element"),
+                  ", must be the channels of y, ", g.c);
+  check.workspace(workspace, workspace_bytes(problem, wanted));
+  RONDO_RETURN_IF_ERROR(check.status());
+  return run_data_gradient<T>(kName, wanted, problem, y.data, x.data, filter.data,
+                              {.bias = bias.data, .relu = epilogue.relu}, workspace, stream);
 }
 
 template <class T>
 Status conv2d_filter_gradient_with_plan(const ConvPlan* wanted, FilterView<float> dw, ImageView<const T> dy,
                                         ImageView<const T> x, const Conv2dOptions& options,
-                                        Workspace workspace, cudaStream_t stream) {
+                                        const Conv2dFilterGradientEpilogue& epilogue, Workspace workspace,
+                                        cudaStream_t stream) {
   constexpr const char* kName = "conv2d_filter_gradient";
+  const VectorView<float>& db = epilogue.bias_gradient;
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "x", "dy", "dw"}, x, dy, dw, options, &g));
   const ConvProblem problem = {ConvOperation::filter_gradient,
@@ -156,24 +218,25 @@ Status conv2d_filter_gradient_with_plan(const ConvPlan* wanted, FilterView<float
   check.output("dw", dw);
   check.input("dy", dy);
   check.input("x", x);
-  check.workspace(workspace, workspace_bytes(problem, wanted));
-  RONDO_RETURN_IF_ERROR(check.status());
-  if (dw.size() == 0) return {};
-
-  ConvPlan plan;
-  RONDO_RETURN_IF_ERROR(find_plan(kName, problem, wanted, &plan));
-  auto* const partials = static_cast<float*>(workspace.data);
-  if constexpr (std::is_same_v<T, float>) {
-    if (plan.method == ConvMethod::winograd)
-      return winograd::filter_gradient(plan.winograd_tile, dw.data, dy.data, x.data, g, plan.splits, partials,
-                                       stream);
+  check.optional_output("bias_gradient", db);
+  if (db.data) {
+    check.require(db.size == g.k, "bias_gradient has ", counted(db.size, "element"),
+                  ", must be the out_channels of dw, ", g.k);
+    check.require(g.k <= kMostBiasColumns, "there are ", g.k, " out_channels, must be at most ",
+                  kMostBiasColumns, " with bias_gradient");
   }
-  if (plan.method == ConvMethod::few_channels)
-    return few_channels_filter_gradient(dw.data, dy.data, x.data, g, plan.splits, partials, stream);
-  if (plan.method == ConvMethod::grouped)
-    return grouped_filter_gradient(dw.data, dy.data, x.data, g, plan.splits, partials, stream);
-  return run_implicit_gemm_filter_gradient(kName, plan.gemm, dw.data, dy.data, x.data, g, plan.splits,
-                                           workspace, stream);
+  check.workspace(workspace, std::max(workspace_bytes(problem, wanted),
+                                      db.data ? bias_gradient_workspace_bytes(g.output_pixels, g.k) : 0));
+  RONDO_RETURN_IF_ERROR(check.status());
+
+  if (dw.size() > 0) {
+    ConvPlan plan;
+    RONDO_RETURN_IF_ERROR(find_plan(kName, problem, wanted, &plan));
+    RONDO_RETURN_IF_ERROR(
+        filter_gradient<T>(plan, {dw.data, epilogue.beta}, dy.data, x.data, g, workspace, stream));
+  }
+  if (!db.data) return {};
+  return bias_gradient<const T>(db, {dy.data, g.output_pixels, g.k}, epilogue.beta, workspace, stream);
 }
 
 Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
@@ -193,19 +256,24 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
   bytes.forward_sums = std::max(bytes.forward, conv_sums_workspace_bytes(g, arithmetic));
   bytes.data_gradient = bytes_of(ConvOperation::data_gradient);
   bytes.filter_gradient = bytes_of(ConvOperation::filter_gradient);
+  bytes.filter_gradient_bias =
+      std::max(bytes.filter_gradient, bias_gradient_workspace_bytes(g.output_pixels, g.k));
   return bytes;
 }
 
-#define RONDO_CONV2D(T)                                                                                    \
-  template Status conv2d_forward_with_plan(const ConvPlan*, ImageView<T>, ImageView<const T>,              \
-                                           FilterView<const T>, const Conv2dOptions&,                      \
-                                           const Conv2dEpilogueOf<T>&, Workspace, cudaStream_t);           \
-  template Status conv2d_data_gradient_with_plan(const ConvPlan*, ImageView<T>, ImageView<const T>,        \
-                                                 FilterView<const T>, const Conv2dOptions&, Workspace,     \
-                                                 cudaStream_t);                                            \
-  template Status conv2d_filter_gradient_with_plan(const ConvPlan*, FilterView<float>, ImageView<const T>, \
-                                                   ImageView<const T>, const Conv2dOptions&, Workspace,    \
-                                                   cudaStream_t);
+#define RONDO_CONV2D(T)                                                                                 \
+  template Status conv2d_forward_with_plan(const ConvPlan*, ImageView<T>, ImageView<const T>,           \
+                                           FilterView<const T>, const Conv2dOptions&,                   \
+                                           const Conv2dEpilogueOf<T>&, Workspace, cudaStream_t);        \
+  template Status conv2d_data_gradient_with_plan(                                                       \
+      const ConvPlan*, ImageView<T>, ImageView<const T>, FilterView<const T>, const Conv2dOptions&,     \
+      const Conv2dDataGradientEpilogue&, Workspace, cudaStream_t);                                      \
+  template Status conv_transpose2d_with_plan(const ConvPlan*, ImageView<T>, ImageView<const T>,         \
+                                             FilterView<const T>, const Conv2dOptions&,                 \
+                                             const ConvTranspose2dEpilogue&, Workspace, cudaStream_t);  \
+  template Status conv2d_filter_gradient_with_plan(                                                     \
+      const ConvPlan*, FilterView<float>, ImageView<const T>, ImageView<const T>, const Conv2dOptions&, \
+      const Conv2dFilterGradientEpilogue&, Workspace, cudaStream_t);
 RONDO_CONV2D(float)
 RONDO_CONV2D(__nv_bfloat16)
 RONDO_CONV2D(__half)

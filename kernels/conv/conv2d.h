@@ -2,8 +2,9 @@
 // networks, it is a cross-correlation.
 //
 //   y[n,p,q,k]  = relu(bias[k] + residual[n,p,q,k] + sum over r,s,c of x[n,h,w,g+c] * filter[k,r,s,c])
-//   dx[n,h,w,g+c] = sum over the same terms of dy[n,p,q,k] * filter[k,r,s,c]
-//   dw[k,r,s,c] = sum over n,p,q of dy[n,p,q,k] * x[n,h,w,g+c]
+//   dx[n,h,w,g+c] = beta * dx[n,h,w,g+c] + sum over the same terms of dy[n,p,q,k] * filter[k,r,s,c]
+//   dw[k,r,s,c] = beta * dw[k,r,s,c] + sum over n,p,q of dy[n,p,q,k] * x[n,h,w,g+c]
+//   bias_gradient[k] = beta * bias_gradient[k] + sum over n,p,q of dy[n,p,q,k]
 //
 //   where h = p * stride_h + r * dilation_h - pad_h, w = q * stride_w + s * dilation_w - pad_w, and g is the
 //   first channel of the group of k: k / (out_channels / groups) * (channels of x / groups)
@@ -18,8 +19,9 @@
 // Layouts: activations packed NHWC, filters packed KRSC, pointers aligned to their elements. If pointers are
 //   multiples of 16 bytes and the channels of a pixel too, copies into shared memory are 16 bytes wide
 //   instead of one element.
-// Empty: zero images or output channels are allowed. An empty sum is written as zero (dw of an empty batch;
-//   dx where no filter reaches); y without input channels is relu(bias + residual).
+// Empty: zero images or output channels are allowed. An empty sum is zero (dw of an empty batch; dx where no
+//   filter reaches): without beta it is written as zero, with beta the old value is multiplied. y without
+//   input channels is relu(bias + residual).
 // Aliasing: the output must not overlap an input or the workspace. The residual may be y.
 // Infinities and NaN: a term whose x or dx lies outside the image is zero times the other factor, and kernels
 //   may omit it. If that factor is infinite or NaN (a weight, or for dw a value of dy), the result is either
@@ -27,6 +29,8 @@
 //   the values before the ReLU. For dw of 16-bit data on compute capability 9.0, kernels also multiply zeros
 //   by values of x near the right and bottom edges, for which the definition has no term. An infinity or NaN
 //   there may make dw NaN.
+// beta: if it is 0, the old value is not read. The old value is multiplied and added in fp32, once, after the
+//   whole sum, also where the sum is computed in parts.
 // Numerics: products and sums in fp32, in a fixed order. A product and its addition are rounded once (a fused
 //   multiply-add) on GPUs, and on CPUs if the build uses the FMA instruction. Winograd's algorithm rounds
 //   sums of up to 16 inputs before it multiplies them, and adds fewer products. Its errors are about as
@@ -55,10 +59,10 @@
 
 namespace rondo {
 
-// Traffic of all three: at least the bytes of x, y and the filter.
+// Traffic of all three: at least the bytes of x, y and the filter. beta adds a read of the result.
 //
 // Workspace: the size that conv2d_workspace_bytes() returns for the operation; for a forward convolution with
-// sums, `forward_sums`. It holds the transformed filter of Winograd's algorithm, the transposed filter of a
+// sums, `forward_sums`, and for a filter gradient with a bias gradient, `filter_gradient_bias`. It holds the transformed filter of Winograd's algorithm, the transposed filter of a
 // data gradient in tf32 or tf32x3 (for wgmma), the partial sums of dw, and of y and dx with few pixels and a
 // long sum, and the partial sums for `sums`. Fewer images may need a larger one: their sums have more parts.
 template <class T, class X, class W>
@@ -68,12 +72,15 @@ template <class T, class X, class W>
 
 template <class T, class Y, class W>
 [[nodiscard]] Status conv2d_data_gradient(ImageView<T> dx, ImageView<Y> dy, FilterView<W> filter,
-                                          const Conv2dOptions& options, Workspace workspace,
+                                          const Conv2dOptions& options,
+                                          const Conv2dDataGradientEpilogue& epilogue, Workspace workspace,
                                           cudaStream_t stream);
 
+// The bias gradient: TODO
 template <class Y, class X>
 [[nodiscard]] Status conv2d_filter_gradient(FilterView<float> dw, ImageView<Y> dy, ImageView<X> x,
-                                            const Conv2dOptions& options, Workspace workspace,
+                                            const Conv2dOptions& options,
+                                            const Conv2dFilterGradientEpilogue& epilogue, Workspace workspace,
                                             cudaStream_t stream);
 
 // The workspace sizes for a convolution of x with the filter. Only the shapes of the views are used. `type`:
@@ -95,13 +102,15 @@ template <class T>
 template <class T>
 [[nodiscard]] Status conv2d_data_gradient_with_plan(const ConvPlan* plan, ImageView<T> dx,
                                                     ImageView<const T> dy, FilterView<const T> filter,
-                                                    const Conv2dOptions& options, Workspace workspace,
-                                                    cudaStream_t stream);
+                                                    const Conv2dOptions& options,
+                                                    const Conv2dDataGradientEpilogue& epilogue,
+                                                    Workspace workspace, cudaStream_t stream);
 template <class T>
 [[nodiscard]] Status conv2d_filter_gradient_with_plan(const ConvPlan* plan, FilterView<float> dw,
                                                       ImageView<const T> dy, ImageView<const T> x,
-                                                      const Conv2dOptions& options, Workspace workspace,
-                                                      cudaStream_t stream);
+                                                      const Conv2dOptions& options,
+                                                      const Conv2dFilterGradientEpilogue& epilogue,
+                                                      Workspace workspace, cudaStream_t stream);
 
 // Fails to compile, with a sentence, where a convolution has images or filters of other types than T.
 template <class T, class... Others>
@@ -121,17 +130,19 @@ Status conv2d_forward(ImageView<T> y, ImageView<X> x, FilterView<W> filter, cons
 
 template <class T, class Y, class W>
 Status conv2d_data_gradient(ImageView<T> dx, ImageView<Y> dy, FilterView<W> filter,
-                            const Conv2dOptions& options, Workspace workspace, cudaStream_t stream) {
+                            const Conv2dOptions& options, const Conv2dDataGradientEpilogue& epilogue,
+                            Workspace workspace, cudaStream_t stream) {
   require_conv2d_types<T, Y, W>();
-  return conv2d_data_gradient_with_plan<T>(nullptr, dx, dy, filter, options, workspace, stream);
+  return conv2d_data_gradient_with_plan<T>(nullptr, dx, dy, filter, options, epilogue, workspace, stream);
 }
 
 template <class Y, class X>
 Status conv2d_filter_gradient(FilterView<float> dw, ImageView<Y> dy, ImageView<X> x,
-                              const Conv2dOptions& options, Workspace workspace, cudaStream_t stream) {
+                              const Conv2dOptions& options, const Conv2dFilterGradientEpilogue& epilogue,
+                              Workspace workspace, cudaStream_t stream) {
   using T = std::remove_const_t<Y>;
   require_conv2d_types<T, X>();
-  return conv2d_filter_gradient_with_plan<T>(nullptr, dw, dy, x, options, workspace, stream);
+  return conv2d_filter_gradient_with_plan<T>(nullptr, dw, dy, x, options, epilogue, workspace, stream);
 }
 
 }  // namespace rondo

@@ -56,6 +56,16 @@ struct Conv2dEpilogueOf {
 };
 using Conv2dEpilogue = Conv2dEpilogueOf<float>;
 
+struct Conv2dDataGradientEpilogue {
+  float beta = 0;  // of the old dx; 0: it is not read
+};
+
+struct Conv2dFilterGradientEpilogue {
+  float beta = 0;  // of the old values of dw and bias_gradient; 0: they are not read
+  // Output: one value per output channel, the sum of dy over n,p,q. Not computed if data is null.
+  VectorView<float> bias_gradient{};
+};
+
 // The number of rows (columns) of y: floor((size + pad + end - covered) / stride) + 1, where the taps of the
 // filter cover (filter - 1) * dilation + 1 rows, and `end` is the padding behind the last row. 0 for a filter
 // that does not fit and for arguments that conv2d_forward() rejects.
@@ -85,7 +95,7 @@ constexpr Conv2dOutputSides conv2d_output_sides(int64_t height, int64_t width, i
 }
 
 struct Conv2dWorkspaceBytes {
-  int64_t forward = 0, forward_sums = 0, data_gradient = 0, filter_gradient = 0;
+  int64_t forward = 0, forward_sums = 0, data_gradient = 0, filter_gradient = 0, filter_gradient_bias = 0;
 };
 
 }  // namespace rondo

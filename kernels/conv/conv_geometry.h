@@ -24,13 +24,20 @@ struct ConvGeometry {
 // y from x, dx from dy, dw from dy and x. An implicit GEMM computes the first two with the same kernel.
 enum class ConvOperation { forward, data_gradient, filter_gradient };
 
-// The epilogue of a forward convolution, after the argument checks. Null pointers: none.
+// The epilogue of y or dx, after the argument checks. Null pointers: none.
 template <class T>
 struct ConvEpilogue {
   const float* bias = nullptr;
   const T* residual = nullptr;
   bool relu = false;
   PartialMoments moments = {};  // of y, for kernels of tensor cores; others ignore them
+  float beta = 0;               // of the old value; only without a residual
+};
+
+// The result of a filter gradient: dw = sum + beta * dw.
+struct FilterGradient {
+  float* dw = nullptr;
+  float beta = 0;  // 0: the old value is not read
 };
 
 }  // namespace rondo

@@ -35,6 +35,7 @@ Conv2dWorkspaceBytes conv2d_workspace_bound(const ImageView<const float>& x,
       std::max({bytes.forward_sums, bytes.forward, parts > 0 ? partial_moments_bytes(parts, g.k) : 0});
   bytes.data_gradient = std::max(bytes.data_gradient, partials + copy);
   bytes.filter_gradient = std::max(bytes.filter_gradient, partials);
+  bytes.filter_gradient_bias = std::max(bytes.filter_gradient_bias, bytes.filter_gradient);
   return bytes;
 }
 

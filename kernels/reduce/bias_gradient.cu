@@ -46,8 +46,7 @@ Status launch_bias_gradient(VectorView<float> db, MatrixView<const T> dy, float 
   check.output("db", db);
   check.input("dy", dy);
   check.require(db.size == dy.cols, "db.size is ", db.size, ", must be dy.cols = ", dy.cols);
-  constexpr int64_t kMaxCols = 65535 * 32;  // the grid's second side has 65535 blocks
-  check.require(dy.cols <= kMaxCols, "dy.cols is ", dy.cols, ", must be at most ", kMaxCols);
+  check.require(dy.cols <= kMostBiasColumns, "dy.cols is ", dy.cols, ", must be at most ", kMostBiasColumns);
   check.workspace(workspace, bias_gradient_workspace_bytes(dy.rows, dy.cols));
   RONDO_RETURN_IF_ERROR(check.status());
   // Each row must begin on a boundary of packs: its stride counts like a pointer.

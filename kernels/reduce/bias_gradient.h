@@ -9,6 +9,9 @@
 
 namespace rondo {
 
+// The most columns of dy: the second side of a grid has at most 65535 blocks.
+inline constexpr int64_t kMostBiasColumns = 65535 * 32;
+
 // The workspace in bytes for bias_gradient() of a [rows, cols] matrix; 0 if one pass is enough.
 int64_t bias_gradient_workspace_bytes(int64_t rows, int64_t cols);
 
@@ -23,7 +26,7 @@ int64_t bias_gradient_workspace_bytes(int64_t rows, int64_t cols);
 // multiprocessors or the alignment.
 // Workspace: bias_gradient_workspace_bytes(). Aliasing: db overlaps neither dy nor the workspace.
 // Errors: bad_argument for negative sizes, stride < cols, db.size != cols, null pointers, a workspace that is
-// too small, an overlap, and 2^21 columns or more.
+// too small, an overlap, and more than kMostBiasColumns columns.
 // Traffic: reads dy once; writes rows / 512 rows of partial sums and reads them again.
 template <InputType T = const float>
 [[nodiscard]] Status bias_gradient(VectorView<float> db, MatrixView<T> dy, float beta, Workspace workspace,

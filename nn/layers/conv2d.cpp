@@ -51,15 +51,15 @@ class ConvOp final : public ProductOp<ConvOp> {
   }
   template <class T>
   Status weight_gradient(const OpContext& context) const {
-    return conv2d_filter_gradient(filter(context.parameter_gradients[0]),
-                                  ImageView<const T>(context.output_gradient.image<T>()),
-                                  context.inputs[0].image<T>(), options_, context.workspace, context.stream);
+    return conv2d_filter_gradient(
+        filter(context.parameter_gradients[0]), ImageView<const T>(context.output_gradient.image<T>()),
+        context.inputs[0].image<T>(), options_, {}, context.workspace, context.stream);
   }
   template <class T>
   Status input_gradient(const OpContext& context) const {
-    return conv2d_data_gradient(context.input_gradients[0].image<T>(),
-                                ImageView<const T>(context.output_gradient.image<T>()),
-                                filter(context.weight<T>(0)), options_, context.workspace, context.stream);
+    return conv2d_data_gradient(
+        context.input_gradients[0].image<T>(), ImageView<const T>(context.output_gradient.image<T>()),
+        filter(context.weight<T>(0)), options_, {}, context.workspace, context.stream);
   }
 
  private:

@@ -242,7 +242,7 @@ std::vector<Operation> convolutions_of(const ConvKind& kind) {
              const auto dx = a.output("dx", conv.template x<T>());
              const auto dy = a.input("dy", conv.template y<const T>());
              const auto filter = a.input("filter", conv.template filter<const T>());
-             return conv2d_data_gradient(dx, dy, filter, conv.options,
+             return conv2d_data_gradient(dx, dy, filter, conv.options, {},
                                          a.workspace(conv.bytes().data_gradient), stream);
            }},
           {name("conv2d_filter_gradient"), [kind](Arguments& a, cudaStream_t stream) {
@@ -250,8 +250,8 @@ std::vector<Operation> convolutions_of(const ConvKind& kind) {
              const auto dw = a.output("dw", conv.template filter<float>());
              const auto dy = a.input("dy", conv.template y<const T>());
              const auto x = a.input("x", conv.template x<const T>());
-             return conv2d_filter_gradient(dw, dy, x, conv.options, a.workspace(conv.bytes().filter_gradient),
-                                           stream);
+             return conv2d_filter_gradient(dw, dy, x, conv.options, {},
+                                           a.workspace(conv.bytes().filter_gradient), stream);
            }}};
 }
 
@@ -965,8 +965,8 @@ TEST(Workspaces, OfEmptyBatchesAreEmpty) {
   const Conv2dOptions options = {.pad_h = 1, .pad_w = 1, .algorithm = ConvAlgorithm::winograd};
   EXPECT_EQ(conv2d_workspace_bytes(none, weights, options).forward, 0);
   EXPECT_TRUE(ok(conv2d_forward(none, none, weights, options, {}, {}, stream)));
-  EXPECT_TRUE(ok(conv2d_data_gradient(none, none, weights, options, {}, stream)));
-  EXPECT_TRUE(ok(conv2d_filter_gradient({dw.data(), 64, 3, 3, 64}, none, none, options, {}, stream)));
+  EXPECT_TRUE(ok(conv2d_data_gradient(none, none, weights, options, {}, {}, stream)));
+  EXPECT_TRUE(ok(conv2d_filter_gradient({dw.data(), 64, 3, 3, 64}, none, none, options, {}, {}, stream)));
 }
 
 // Workspace sizes of shapes that fit into no memory: more than any memory, without overflow.

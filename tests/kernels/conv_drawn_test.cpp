@@ -1,6 +1,7 @@
 // Convolutions and their gradients of every arithmetic against double precision: drawn shapes, also empty
-// ones, strides, padding, misalignment, algorithms and tiles. Of tf32 and tf32x3 by mma.sync every tile. The
-// bounds are those of product_errors.h. conv_narrow_test.cpp has draws by wgmma.
+// ones, strides, padding, misalignment, algorithms and tiles; gradients added to old values, and transposed
+// convolutions. Of tf32 and tf32x3 by mma.sync every tile. The bounds are those of product_errors.h.
+// conv_narrow_test.cpp has draws by wgmma.
 // Above 400 lines because all types share the draws and the check against the reference.
 #include <gtest/gtest.h>
 
@@ -99,7 +100,7 @@ class DrawnTensorConvolutions : public testing::TestWithParam<Math> {
           << "forward";
       ASSERT_TRUE(ok(conv2d_data_gradient_with_plan<float>(
           &with, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
-          filter_view<const float>(c, weights.data()), options_for(c.options, tile.id), of_dx.workspace(),
+          filter_view<const float>(c, weights.data()), options_for(c.options, tile.id), {}, of_dx.workspace(),
           stream)));
       EXPECT_TRUE(near(dx.download(), conv2d_data_gradient_reference(c, dy, filter),
                        conv2d_data_gradient_reference(c, abs_dy, abs_filter), c.r * c.s * c.k))
@@ -108,7 +109,8 @@ class DrawnTensorConvolutions : public testing::TestWithParam<Math> {
     if (shared_bytes(tile, kPatchNeeds) <= device_.shared_bytes_per_block) {
       ASSERT_TRUE(ok(conv2d_filter_gradient_with_plan<float>(
           &of_dw, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
-          x_view<const float>(c, in.data()), options_for(c.options, tile.id), scratch.workspace(), stream)));
+          x_view<const float>(c, in.data()), options_for(c.options, tile.id), {}, scratch.workspace(),
+          stream)));
       EXPECT_TRUE(near(dw.download(), conv2d_filter_gradient_reference(c, dy, x),
                        conv2d_filter_gradient_reference(c, abs_dy, abs_x), pixels))
           << "filter gradient";
@@ -165,6 +167,19 @@ class DrawnConvolutions : public testing::Test {
     });
   }
 
+  static std::vector<double> with_bias(std::vector<double> sums, const Floats& bias, bool relu) {
+    for (size_t i = 0; i < sums.size(); ++i) {
+      if (!bias.empty()) sums[i] += static_cast<double>(bias[i % bias.size()]);
+      if (relu) sums[i] = std::max(sums[i], 0.0);
+    }
+    return sums;
+  }
+  static std::vector<double> channel_sums(const Floats& dy, int64_t channels) {
+    std::vector<double> sums(static_cast<size_t>(channels));
+    for (size_t i = 0; i < dy.size(); ++i) sums[i % sums.size()] += static_cast<double>(dy[i]);
+    return sums;
+  }
+
   void check(const ConvDraw& d) {
     const ConvCase& c = d.c;
     constexpr auto kForward = ConvOperation::forward, kDataGradient = ConvOperation::data_gradient,
@@ -179,22 +194,39 @@ class DrawnConvolutions : public testing::Test {
     const auto values = [&](int64_t size, uint64_t seed) {
       return exact ? exact_values(size, seed) : without_ties(representable<T>(size, seed));
     };
-    const Floats x = values(c.x_size(), 1), filter = values(c.filter_size(), 2), dy = values(c.y_size(), 3),
-                 bias = d.fused ? values(c.k, 4) : Floats();
+    const ConvInputs in = Draws::inputs(d, values);
+    const auto& [x, filter, dy, bias, transposed_bias, old_dx, old_dw, old_db] = in;
     const Floats abs_x = absolute(x), abs_filter = absolute(filter), abs_dy = absolute(dy);
-    const ConvResults<T> got = Draws::compute(d, {x, filter, dy, bias});
+    const ConvResults<T> got = Draws::compute(d, in);
+    const auto plus_old = [&](std::vector<double> sums, const Floats& old, double beta) {
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += beta * static_cast<double>(old[i]);
+      return sums;
+    };
+    const double beta = d.beta, magnitude = std::abs(beta);
     EXPECT_TRUE(near(of_y, got.y, conv2d_reference(c, read(of_y, x), read(of_y, filter), bias, d.fused),
                      conv2d_reference(c, read(of_y, abs_x), read(of_y, abs_filter), absolute(bias), false),
                      c.r * c.s * c.in_channels()))
         << "forward";
-    EXPECT_TRUE(near(of_dx, got.dx, conv2d_data_gradient_reference(c, read(of_dx, dy), read(of_dx, filter)),
-                     conv2d_data_gradient_reference(c, read(of_dx, abs_dy), read(of_dx, abs_filter)),
-                     c.r * c.s * c.k / c.options.groups))
+    const std::vector<double> dx = conv2d_data_gradient_reference(c, read(of_dx, dy), read(of_dx, filter)),
+                              abs_dx = conv2d_data_gradient_reference(c, read(of_dx, abs_dy),
+                                                                      read(of_dx, abs_filter));
+    const int64_t summands = c.r * c.s * c.k / c.options.groups;
+    EXPECT_TRUE(near(of_dx, got.dx, plus_old(dx, old_dx, beta), plus_old(abs_dx, absolute(old_dx), magnitude),
+                     summands))
         << "data gradient";
-    EXPECT_TRUE(near(of_dw, got.dw, conv2d_filter_gradient_reference(c, read(of_dw, dy), read(of_dw, x)),
-                     conv2d_filter_gradient_reference(c, read(of_dw, abs_dy), read(of_dw, abs_x)),
-                     c.n * c.p() * c.q()))
+    EXPECT_TRUE(near(of_dx, got.transposed, with_bias(dx, transposed_bias, d.fused),
+                     with_bias(abs_dx, absolute(transposed_bias), false), summands))
+        << "transposed convolution";
+    EXPECT_TRUE(
+        near(of_dw, got.dw,
+             plus_old(conv2d_filter_gradient_reference(c, read(of_dw, dy), read(of_dw, x)), old_dw, beta),
+             plus_old(conv2d_filter_gradient_reference(c, read(of_dw, abs_dy), read(of_dw, abs_x)),
+                      absolute(old_dw), magnitude),
+             c.n * c.p() * c.q()))
         << "filter gradient";
+    EXPECT_TRUE(near(ConvMethod::few_channels, got.db, plus_old(channel_sums(dy, c.k), old_db, beta),
+                     plus_old(channel_sums(abs_dy, c.k), absolute(old_db), magnitude), c.n * c.p() * c.q()))
+        << "bias gradient";
   }
 
   std::set<ConvMethod> seen_;
@@ -273,15 +305,15 @@ TEST(TensorConvolutions, Tf32x3HasTheErrorOfFp32) {
         const Floats dy = factors(kind, c.y_size(), 3, image_of_y),
                      filter = factors(kind, c.filter_size(), 2, channel);
         GuardedBuffer<float> gradient(dy), weights(filter);
-        compare(
-            c.r * c.s * c.k, conv2d_data_gradient_reference(c, dy, filter),
-            conv2d_data_gradient_reference(c, absolute(dy), absolute(filter)), [&](const TileId& tile) {
-              const ConvPlan plan = plan_of_tile(tile);
-              EXPECT_TRUE(ok(conv2d_data_gradient_with_plan<float>(
-                  &plan, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
-                  filter_view<const float>(c, weights.data()), options_for(c.options, tile), {}, stream)));
-              return dx.download();
-            });
+        compare(c.r * c.s * c.k, conv2d_data_gradient_reference(c, dy, filter),
+                conv2d_data_gradient_reference(c, absolute(dy), absolute(filter)), [&](const TileId& tile) {
+                  const ConvPlan plan = plan_of_tile(tile);
+                  EXPECT_TRUE(ok(conv2d_data_gradient_with_plan<float>(
+                      &plan, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
+                      filter_view<const float>(c, weights.data()), options_for(c.options, tile), {}, {},
+                      stream)));
+                  return dx.download();
+                });
       }
       {
         SCOPED_TRACE(concat("filter gradient, ", name_of(kind), ", ", testing::PrintToString(c)));
@@ -293,8 +325,8 @@ TEST(TensorConvolutions, Tf32x3HasTheErrorOfFp32) {
                   const ConvPlan plan = filter_plan_of_tile(tile, geometry_of(c));
                   EXPECT_TRUE(ok(conv2d_filter_gradient_with_plan<float>(
                       &plan, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
-                      x_view<const float>(c, in.data()), options_for(c.options, tile), scratch.workspace(),
-                      stream)));
+                      x_view<const float>(c, in.data()), options_for(c.options, tile), {},
+                      scratch.workspace(), stream)));
                   return dw.download();
                 });
       }

@@ -81,14 +81,14 @@ struct WithTile {
                        cudaStream_t stream) const {
     const ConvPlan plan = plan_of_tile(tile.value_or(TileId()), splits);
     return conv2d_data_gradient_with_plan<T>(tile ? &plan : nullptr, x_view(c, dx), y_view(c, dy),
-                                             filter_view(c, filter), c.options, workspace, stream);
+                                             filter_view(c, filter), c.options, {}, workspace, stream);
   }
   template <class T>
   Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
                          cudaStream_t stream) const {
     const ConvPlan plan = filter_plan_of_tile(tile.value_or(TileId()), geometry_of(c));
     return conv2d_filter_gradient_with_plan<T>(tile ? &plan : nullptr, filter_view(c, dw), y_view(c, dy),
-                                               x_view(c, x), c.options, workspace, stream);
+                                               x_view(c, x), c.options, {}, workspace, stream);
   }
   friend std::ostream& operator<<(std::ostream& out, const WithTile& with) {
     if (!with.tile) return out << "no tile";
@@ -436,7 +436,7 @@ void check_float_data_gradient(const ConvCase& c, int64_t filter_offset, std::op
     Workspace workspace = scratch.workspace();
     const auto run = [&] {
       return conv2d_data_gradient(x_view(c, dx.data()), y_view<const float>(c, dev_dy.data()),
-                                  filter_view<const float>(c, dev_filter.data()), c.options, workspace,
+                                  filter_view<const float>(c, dev_filter.data()), c.options, {}, workspace,
                                   stream);
     };
     workspace.bytes -= 1;
@@ -568,7 +568,7 @@ TYPED_TEST(ConvNarrow, EmptyBatch) {
   GuardedBuffer<TypeParam> x(0), dy(0);
   GuardedBuffer<float> dw(c.filter_size());
   ASSERT_TRUE(ok(conv2d_filter_gradient(filter_view(c, dw.data()), y_view<const TypeParam>(c, dy.data()),
-                                        x_view<const TypeParam>(c, x.data()), c.options, {}, stream)));
+                                        x_view<const TypeParam>(c, x.data()), c.options, {}, {}, stream)));
   EXPECT_TRUE(all_equal_bits(dw.download(), Floats(static_cast<size_t>(c.filter_size()), 0.0f)));
 }
 

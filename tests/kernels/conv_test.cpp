@@ -57,7 +57,7 @@ TEST_P(Conv2d, DataGradientAtEveryAlignment) {
     GuardedBuffer<float> gradient(y, offset), weights(filter, offset), out(c.x_size(), offset),
         scratch(workspace_bytes(c).data_gradient / 4);
     ASSERT_TRUE(ok(conv2d_data_gradient(x_view(c, out.data()), y_view<const float>(c, gradient.data()),
-                                        filter_view<const float>(c, weights.data()), c.options,
+                                        filter_view<const float>(c, weights.data()), c.options, {},
                                         scratch.workspace(), stream)));
     EXPECT_TRUE(all_near(out.download(), conv2d_data_gradient_reference(c, y, filter), 0))
         << "offset " << offset;
@@ -74,8 +74,8 @@ TEST_P(Conv2d, FilterGradientAtEveryAlignment) {
   for (const int64_t offset : {0, 1, 2}) {
     GuardedBuffer<float> gradient(y, offset), in(x, offset), out(c.filter_size(), offset), scratch(bytes / 4);
     ASSERT_TRUE(ok(conv2d_filter_gradient(filter_view(c, out.data()), y_view<const float>(c, gradient.data()),
-                                          x_view<const float>(c, in.data()), c.options, scratch.workspace(),
-                                          stream)));
+                                          x_view<const float>(c, in.data()), c.options, {},
+                                          scratch.workspace(), stream)));
     EXPECT_TRUE(all_near(out.download(), expected, tolerance)) << "offset " << offset;
   }
 }
@@ -114,15 +114,15 @@ TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
         EXPECT_TRUE(all_near(out.download(), expected_y, 0)) << what;
         ASSERT_TRUE(ok(conv2d_data_gradient_with_plan<float>(
             &with, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
-            filter_view<const float>(c, weights.data()), options_for(c.options, tile.id), of_dx.workspace(),
-            stream)));
+            filter_view<const float>(c, weights.data()), options_for(c.options, tile.id), {},
+            of_dx.workspace(), stream)));
         EXPECT_TRUE(all_near(dx.download(), expected_dx, 0)) << what;
       }
       if (shared_bytes(tile, kPatchNeeds) <= device.shared_bytes_per_block) {
         const ConvPlan with = filter_plan_of_tile(tile.id, geometry_of(c));
         ASSERT_TRUE(ok(conv2d_filter_gradient_with_plan<float>(
             &with, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
-            x_view<const float>(c, in.data()), options_for(c.options, tile.id), scratch.workspace(),
+            x_view<const float>(c, in.data()), options_for(c.options, tile.id), {}, scratch.workspace(),
             stream)));
         EXPECT_TRUE(all_near(dw.download(), expected_dw, summands <= 4096 ? 0 : summands * 0x1p-24)) << what;
       }
@@ -180,7 +180,7 @@ TEST_P(FirstLayer, EveryWidthPaddingAndStride) {
         ASSERT_TRUE(all_near(out.download(), conv2d_reference(c, x, filter, {}, false), 0));
         ASSERT_TRUE(ok(conv2d_filter_gradient(
             filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
-            x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
+            x_view<const float>(c, in.data()), c.options, {}, scratch.workspace(), stream)));
         ASSERT_TRUE(all_near(dw.download(), conv2d_filter_gradient_reference(c, dy, x), 0));
       }
 }
@@ -252,7 +252,7 @@ TEST(Conv2dSplits, BitsOfEveryTileAndImage) {
             filter_view<const float>(c, filter.data()), c.options, {}, of_y.workspace(), stream)));
         ASSERT_TRUE(ok(conv2d_data_gradient_with_plan<float>(
             &with, x_view(c, dx.data()), y_view<const float>(c, dy.data()),
-            filter_view<const float>(c, filter.data()), c.options, of_dx.workspace(), stream)));
+            filter_view<const float>(c, filter.data()), c.options, {}, of_dx.workspace(), stream)));
         if (first_y.empty()) first_y = y.download(), first_dx = dx.download();
         EXPECT_EQ(differ(y.download()), 0);
         EXPECT_EQ(differ(dx.download()), 0);
@@ -274,10 +274,10 @@ TEST(Conv2dPlan, ATileOfAnotherArithmeticIsRefused) {
   EXPECT_TRUE(refused(
       conv2d_forward_with_plan<float>(&plan, y_view(c, y.data()), xs, ws, c.options, {}, {}, stream), says));
   EXPECT_TRUE(refused(
-      conv2d_data_gradient_with_plan<float>(&plan, x_view(c, x.data()), ys, ws, c.options, {}, stream),
+      conv2d_data_gradient_with_plan<float>(&plan, x_view(c, x.data()), ys, ws, c.options, {}, {}, stream),
       says));
   EXPECT_TRUE(refused(conv2d_filter_gradient_with_plan<float>(&plan, filter_view(c, dw.data()), ys, xs,
-                                                              c.options, {}, stream),
+                                                              c.options, {}, {}, stream),
                       says));
 }
 
@@ -296,7 +296,7 @@ TEST(Conv2dSplits, AWorkspaceThatIsTooSmallIsRefused) {
   };
   const auto data_gradient = [&](Workspace workspace) {
     return conv2d_data_gradient(x_view(c, dx.data()), y_view<const float>(c, dy.data()),
-                                filter_view<const float>(c, filter.data()), c.options, workspace, stream);
+                                filter_view<const float>(c, filter.data()), c.options, {}, workspace, stream);
   };
   EXPECT_TRUE(refused(forward({of_y.data(), bytes.forward - 1}), "workspace"));
   EXPECT_TRUE(refused(forward({y.data(), bytes.forward}), "workspace overlaps y"));
@@ -315,9 +315,9 @@ TEST(Conv2dEmpty, EmptyOutputsAndEmptySums) {
   EXPECT_TRUE(ok(conv2d_forward(y_view<float>(none, nullptr), x_view<const float>(none, nullptr),
                                 filter_view<const float>(none, filter.data()), {}, {}, {}, stream)));
   EXPECT_TRUE(ok(conv2d_data_gradient(x_view<float>(none, nullptr), y_view<const float>(none, nullptr),
-                                      filter_view<const float>(none, filter.data()), {}, {}, stream)));
+                                      filter_view<const float>(none, filter.data()), {}, {}, {}, stream)));
   EXPECT_TRUE(ok(conv2d_filter_gradient(filter_view(none, dw.data()), y_view<const float>(none, nullptr),
-                                        x_view<const float>(none, nullptr), {}, {}, stream)));
+                                        x_view<const float>(none, nullptr), {}, {}, {}, stream)));
   EXPECT_TRUE(all_near(dw.download(), std::vector<double>(static_cast<size_t>(none.filter_size())), 0));
 
   // No input channels: y is the bias.
@@ -332,7 +332,7 @@ TEST(Conv2dEmpty, EmptyOutputsAndEmptySums) {
   const ConvCase no_output = {1, 4, 4, 2, 0, 3, 3};
   GuardedBuffer<float> dx(no_output.x_size());
   EXPECT_TRUE(ok(conv2d_data_gradient(x_view(no_output, dx.data()), y_view<const float>(no_output, nullptr),
-                                      filter_view<const float>(no_output, nullptr), {}, {}, stream)));
+                                      filter_view<const float>(no_output, nullptr), {}, {}, {}, stream)));
   EXPECT_TRUE(all_near(dx.download(), std::vector<double>(static_cast<size_t>(no_output.x_size())), 0));
 }
 
@@ -364,8 +364,8 @@ class Conv2dRefuses : public testing::Test {
   void expect_refused(ImageView<float> xv, ImageView<float> yv, FilterView<float> wv,
                       const Conv2dOptions& options, const std::string& says) {
     EXPECT_TRUE(refused(conv2d_forward(yv, xv, wv, options, {}, {}, stream), says));
-    EXPECT_TRUE(refused(conv2d_data_gradient(xv, yv, wv, options, {}, stream), says));
-    EXPECT_TRUE(refused(conv2d_filter_gradient(wv, yv, xv, options, {}, stream), says));
+    EXPECT_TRUE(refused(conv2d_data_gradient(xv, yv, wv, options, {}, {}, stream), says));
+    EXPECT_TRUE(refused(conv2d_filter_gradient(wv, yv, xv, options, {}, {}, stream), says));
   }
 };
 
@@ -417,9 +417,9 @@ TEST(Conv2dValues, AnInfiniteFactorOverThePaddingGivesNanOrIsSkippedInGradients)
 
       gradient[0] = INFINITY;  // the first image's top left, out channel 0
       GuardedBuffer<float> infinite_dy(gradient);
-      ASSERT_TRUE(ok(
-          conv2d_filter_gradient(filter_view(c, dw.data()), y_view<const float>(c, infinite_dy.data()),
-                                 x_view<const float>(c, x.data()), c.options, scratch.workspace(), stream)));
+      ASSERT_TRUE(ok(conv2d_filter_gradient(
+          filter_view(c, dw.data()), y_view<const float>(c, infinite_dy.data()),
+          x_view<const float>(c, x.data()), c.options, {}, scratch.workspace(), stream)));
       const std::vector<float> got_dw = dw.download();
       for (int64_t i = 0; i < 9 * channels; ++i) {
         const int64_t s = i / channels % 3, r = i / channels / 3;
@@ -433,7 +433,7 @@ TEST(Conv2dValues, AnInfiniteFactorOverThePaddingGivesNanOrIsSkippedInGradients)
       GuardedBuffer<float> dy(std::vector<float>(static_cast<size_t>(c.y_size()), 1)), filter(weights);
       ASSERT_TRUE(
           ok(conv2d_data_gradient(x_view(c, dx.data()), y_view<const float>(c, dy.data()),
-                                  filter_view<const float>(c, filter.data()), c.options, {}, stream)));
+                                  filter_view<const float>(c, filter.data()), c.options, {}, {}, stream)));
       const std::vector<float> got_dx = dx.download();
       for (int64_t i = 0; i < c.x_size(); i += channels) {
         const int64_t w = i / channels % 4, h = i / channels / 4 % 4;
@@ -510,15 +510,15 @@ TEST_F(Conv2dRefuses, BadPointersAndOverlaps) {
   EXPECT_TRUE(refused(conv2d_forward(image, xs(), ws(), {}, {}, {}, stream), "y is at"));
   auto w = ws();
   w.data = nullptr;
-  EXPECT_TRUE(refused(conv2d_data_gradient(xs(), ys(), w, {}, {}, stream), "filter is null"));
-  EXPECT_TRUE(refused(conv2d_filter_gradient(w, ys(), xs(), {}, {}, stream), "dw is null"));
+  EXPECT_TRUE(refused(conv2d_data_gradient(xs(), ys(), w, {}, {}, {}, stream), "filter is null"));
+  EXPECT_TRUE(refused(conv2d_filter_gradient(w, ys(), xs(), {}, {}, {}, stream), "dw is null"));
 
   image = ys(), image.data = x.data() + x.size() - 1;
   EXPECT_TRUE(refused(conv2d_forward(image, xs(), ws(), {}, {}, {}, stream), "y overlaps x"));
   image = xs(), image.data = filter.data();
-  EXPECT_TRUE(refused(conv2d_data_gradient(image, ys(), ws(), {}, {}, stream), "dx overlaps filter"));
+  EXPECT_TRUE(refused(conv2d_data_gradient(image, ys(), ws(), {}, {}, {}, stream), "dx overlaps filter"));
   w = ws(), w.data = y.data();
-  EXPECT_TRUE(refused(conv2d_filter_gradient(w, ys(), xs(), {}, {}, stream), "dw overlaps dy"));
+  EXPECT_TRUE(refused(conv2d_filter_gradient(w, ys(), xs(), {}, {}, {}, stream), "dw overlaps dy"));
 }
 
 TEST_F(Conv2dRefuses, BadBias) {
@@ -533,16 +533,17 @@ TEST_F(Conv2dRefuses, BadWorkspace) {
   GuardedBuffer<float> scratch(64);
   const auto refuses = [&](Workspace workspace, const std::string& says) {
     EXPECT_TRUE(refused(conv2d_forward(ys(), xs(), ws(), {}, {}, workspace, stream), says));
-    EXPECT_TRUE(refused(conv2d_data_gradient(xs(), ys(), ws(), {}, workspace, stream), says));
-    EXPECT_TRUE(refused(conv2d_filter_gradient(ws(), ys(), xs(), {}, workspace, stream), says));
+    EXPECT_TRUE(refused(conv2d_data_gradient(xs(), ys(), ws(), {}, {}, workspace, stream), says));
+    EXPECT_TRUE(refused(conv2d_filter_gradient(ws(), ys(), xs(), {}, {}, workspace, stream), says));
   };
   refuses({scratch.data(), -4}, "workspace.bytes is -4");
   refuses({nullptr, 64}, "workspace is null");
   refuses({scratch.data() + 1, 64}, "aligned to 16");
   const Workspace in_x = {x.data(), 64}, in_y = {y.data(), 64};
   EXPECT_TRUE(refused(conv2d_forward(ys(), xs(), ws(), {}, {}, in_y, stream), "workspace overlaps y"));
-  EXPECT_TRUE(refused(conv2d_data_gradient(xs(), ys(), ws(), {}, in_x, stream), "workspace overlaps dx"));
-  EXPECT_TRUE(refused(conv2d_filter_gradient(ws(), ys(), xs(), {}, in_x, stream), "workspace overlaps x"));
+  EXPECT_TRUE(refused(conv2d_data_gradient(xs(), ys(), ws(), {}, {}, in_x, stream), "workspace overlaps dx"));
+  EXPECT_TRUE(
+      refused(conv2d_filter_gradient(ws(), ys(), xs(), {}, {}, in_x, stream), "workspace overlaps x"));
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // Drawn convolutions of every arithmetic: shapes, also empty ones, strides, padding, misalignment, algorithms
-// and tiles.
+// and tiles; gradients added to old values; transposed convolutions.
 #pragma once
 
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/conv_plan.h>
+#include <rondo/kernels/conv/conv_transpose2d.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+#include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/tests/kernels/convolutions_by_tile.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -31,6 +33,7 @@ struct ConvDraw {
   int64_t splits;                          // of a tile, for y and dx
   bool fused;                              // bias and ReLU
   int64_t x, filter, dy, bias, y, dx, dw;  // offsets in elements
+  float beta;                              // of the gradients
 };
 
 using ConvArithmetics =
@@ -38,13 +41,16 @@ using ConvArithmetics =
                    ConvArithmetic<float, Math::tf32x3>, ConvArithmetic<__nv_bfloat16, Math::fp32>,
                    ConvArithmetic<__half, Math::fp32>>;
 
+// `bias`: of y; `transposed_bias`: of `transposed`. Empty without `fused`. The old values are those of the
+// gradients, which are not read without beta.
 struct ConvInputs {
-  std::vector<float> x, filter, dy, bias;
+  std::vector<float> x, filter, dy, bias, transposed_bias, old_dx, old_dw, old_db;
 };
+// `transposed`: the transposed convolution of dy.
 template <class T>
 struct ConvResults {
-  std::vector<T> y, dx;
-  std::vector<float> dw;
+  std::vector<T> y, dx, transposed;
+  std::vector<float> dw, db;
 };
 
 template <class A>
@@ -125,21 +131,35 @@ class ConvDraws {
             some(9),
             some(9),
             some(9),
-            some(9)};
+            some(9),
+            random.below(2) == 0 ? 0.0f : static_cast<float>(random.below(9) - 4) / 2};
   }
   static std::string describe(const ConvDraw& d) {
     constexpr const char* kAlgorithms[] = {"automatic", "direct", "winograd"};
     return concat(testing::PrintToString(d.c), ", ",
                   d.tile ? concat("tile ", name_of(*d.tile), ", parts ", d.splits)
                          : kAlgorithms[static_cast<int>(d.c.options.algorithm)],
-                  d.fused ? ", bias and ReLU" : "", ", offsets ", d.x, " ", d.filter, " ", d.dy, " ", d.bias,
-                  " ", d.y, " ", d.dx, " ", d.dw);
+                  d.fused ? ", bias and ReLU" : "", ", beta ", 2 * d.beta, " / 2, offsets ", d.x, " ",
+                  d.filter, " ", d.dy, " ", d.bias, " ", d.y, " ", d.dx, " ", d.dw);
   }
 
   static ConvMethod method(const ConvDraw& d, ConvOperation operation) {
     if (d.tile) return ConvMethod::implicit_gemm;
     return choose_conv_method(
         {operation, geometry_of(d.c), kArithmetic, d.c.options.algorithm, nullptr, nullptr});
+  }
+  // values(size, seed): the values of an operand.
+  template <class Values>
+  static ConvInputs inputs(const ConvDraw& d, const Values& values) {
+    const ConvCase& c = d.c;
+    return {.x = values(c.x_size(), 1),
+            .filter = values(c.filter_size(), 2),
+            .dy = values(c.y_size(), 3),
+            .bias = d.fused ? values(c.k, 4) : std::vector<float>(),
+            .transposed_bias = d.fused ? values(c.c, 5) : std::vector<float>(),
+            .old_dx = values(c.x_size(), 6),
+            .old_dw = values(c.filter_size(), 7),
+            .old_db = values(c.k, 8)};
   }
   static ConvResults<T> compute(const ConvDraw& d, const ConvInputs& in) {
     constexpr auto kForward = ConvOperation::forward, kDataGradient = ConvOperation::data_gradient,
@@ -152,27 +172,41 @@ class ConvDraws {
       bytes = Conv2dWorkspaceBytes{
           .forward = conv2d_partials_bytes(kForward, g, d.splits),
           .data_gradient = conv2d_partials_bytes(kDataGradient, g, d.splits),
-          .filter_gradient = conv2d_partials_bytes(kFilterGradient, g, conv2d_splits(kFilterGradient, g))};
+          .filter_gradient_bias =
+              std::max(conv2d_partials_bytes(kFilterGradient, g, conv2d_splits(kFilterGradient, g)),
+                       bias_gradient_workspace_bytes(g.output_pixels, g.k))};
     GuardedBuffer<T> dev_x(rounded<T>(in.x), d.x), dev_filter(rounded<T>(in.filter), d.filter),
-        dev_dy(rounded<T>(in.dy), d.dy), y(c.y_size(), d.y), dx(c.x_size(), d.dx);
-    GuardedBuffer<float> dev_bias(in.bias, d.bias), dw(c.filter_size(), d.dw), for_y(bytes.forward / 4),
-        for_dx(bytes.data_gradient / 4), for_dw(bytes.filter_gradient / 4);
+        dev_dy(rounded<T>(in.dy), d.dy), y(c.y_size(), d.y), dx(c.x_size(), d.dx),
+        transposed(c.x_size(), d.dx);
+    GuardedBuffer<float> dev_bias(in.bias, d.bias), dev_transposed_bias(in.transposed_bias, d.bias),
+        dw(c.filter_size(), d.dw), db(c.k, d.bias), for_y(bytes.forward / 4), for_dx(bytes.data_gradient / 4),
+        for_dw(bytes.filter_gradient_bias / 4);
+    if (d.beta != 0) dx.upload(rounded<T>(in.old_dx)), dw.upload(in.old_dw), db.upload(in.old_db);
     const Stream stream;
     const TileId tile = d.tile.value_or(TileId());
     const ConvPlan plan = plan_of_tile(tile, d.splits), plan_of_dw = filter_plan_of_tile(tile, g);
     Conv2dEpilogueOf<T> epilogue;
-    if (d.fused) epilogue = Conv2dEpilogueOf<T>{.bias = dev_bias.view(), .relu = true};
+    ConvTranspose2dEpilogue of_transposed;
+    if (d.fused) {
+      epilogue = Conv2dEpilogueOf<T>{.bias = dev_bias.view(), .relu = true};
+      of_transposed = {.bias = dev_transposed_bias.view(), .relu = true};
+    }
 
     EXPECT_TRUE(ok(conv2d_forward_with_plan<T>(
         d.tile ? &plan : nullptr, y_view(c, y.data()), x_view<const T>(c, dev_x.data()),
         filter_view<const T>(c, dev_filter.data()), c.options, epilogue, for_y.workspace(), stream)));
-    EXPECT_TRUE(ok(conv2d_data_gradient_with_plan<T>(
-        d.tile ? &plan : nullptr, x_view(c, dx.data()), y_view<const T>(c, dev_dy.data()),
-        filter_view<const T>(c, dev_filter.data()), c.options, for_dx.workspace(), stream)));
+    EXPECT_TRUE(ok(conv2d_data_gradient_with_plan<T>(d.tile ? &plan : nullptr, x_view(c, dx.data()),
+                                                     y_view<const T>(c, dev_dy.data()),
+                                                     filter_view<const T>(c, dev_filter.data()), c.options,
+                                                     {.beta = d.beta}, for_dx.workspace(), stream)));
+    EXPECT_TRUE(ok(conv_transpose2d_with_plan<T>(
+        d.tile ? &plan : nullptr, x_view(c, transposed.data()), y_view<const T>(c, dev_dy.data()),
+        filter_view<const T>(c, dev_filter.data()), c.options, of_transposed, for_dx.workspace(), stream)));
     EXPECT_TRUE(ok(conv2d_filter_gradient_with_plan<T>(
         d.tile ? &plan_of_dw : nullptr, filter_view(c, dw.data()), y_view<const T>(c, dev_dy.data()),
-        x_view<const T>(c, dev_x.data()), c.options, for_dw.workspace(), stream)));
-    return {y.download(), dx.download(), dw.download()};
+        x_view<const T>(c, dev_x.data()), c.options, {.beta = d.beta, .bias_gradient = db.view()},
+        for_dw.workspace(), stream)));
+    return {y.download(), dx.download(), transposed.download(), dw.download(), db.download()};
   }
 
  private:

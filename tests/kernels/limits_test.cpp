@@ -239,10 +239,11 @@ TEST_F(Limits, SizesOfConvolutions) {
     const FilterView<float> filter = {address, c.k, c.r, c.s, c.c / c.options.groups};
     const Status status = conv2d_forward(y, ImageView<const float>(x), FilterView<const float>(filter),
                                          c.options, {}, {}, stream_);
-    const Status others[] = {conv2d_data_gradient(x, ImageView<const float>(y),
-                                                  FilterView<const float>(filter), c.options, {}, stream_),
-                             conv2d_filter_gradient(filter, ImageView<const float>(y),
-                                                    ImageView<const float>(x), c.options, {}, stream_)};
+    const Status others[] = {
+        conv2d_data_gradient(x, ImageView<const float>(y), FilterView<const float>(filter), c.options, {}, {},
+                             stream_),
+        conv2d_filter_gradient(filter, ImageView<const float>(y), ImageView<const float>(x), c.options, {},
+                               {}, stream_)};
     for (const Status& other : others)
       EXPECT_EQ(other.message().find("misaligned") == std::string::npos,
                 status.message().find("misaligned") == std::string::npos);

@@ -132,11 +132,11 @@ Results run(ConvCase c, ConvAlgorithm algorithm) {
                                 filter_view<const float>(c, weights.data()), c.options, {}, for_y.workspace(),
                                 stream)));
   EXPECT_TRUE(ok(conv2d_data_gradient(x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
-                                      filter_view<const float>(c, weights.data()), c.options,
+                                      filter_view<const float>(c, weights.data()), c.options, {},
                                       for_dx.workspace(), stream)));
-  EXPECT_TRUE(
-      ok(conv2d_filter_gradient(filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
-                                x_view<const float>(c, in.data()), c.options, for_dw.workspace(), stream)));
+  EXPECT_TRUE(ok(conv2d_filter_gradient(filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
+                                        x_view<const float>(c, in.data()), c.options, {}, for_dw.workspace(),
+                                        stream)));
   return {out.download(), dx.download(), dw.download()};
 }
 
@@ -163,9 +163,10 @@ TEST(WinogradChoice, UnsupportedShapesAreRefused) {
                           stream);
   };
   EXPECT_TRUE(refused(forward(), "the workspace has 256 bytes, must have at least"));
-  EXPECT_TRUE(refused(conv2d_data_gradient(x_view(c, x.data()), y_view<const float>(c, y.data()),
-                                           filter_view<const float>(c, filter.data()), c.options, {}, stream),
-                      "the workspace has 0 bytes"));
+  EXPECT_TRUE(
+      refused(conv2d_data_gradient(x_view(c, x.data()), y_view<const float>(c, y.data()),
+                                   filter_view<const float>(c, filter.data()), c.options, {}, {}, stream),
+              "the workspace has 0 bytes"));
   c.c = 24;
   EXPECT_TRUE(refused(forward(), "filter is 32 x 3 x 3 x 24"));
   c.c = 32, c.options.stride_h = 2;
@@ -300,8 +301,8 @@ TEST(WinogradValues, InfinitiesAndHugeValuesHaveDocumentedLimits) {
     GuardedBuffer<float> in(x), gradient(std::vector<float>(static_cast<size_t>(c.y_size()), 1)),
         dw(c.filter_size()), scratch(workspace_bytes(c).filter_gradient / 4);
     EXPECT_TRUE(ok(conv2d_filter_gradient(filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
-                                          x_view<const float>(c, in.data()), c.options, scratch.workspace(),
-                                          stream)));
+                                          x_view<const float>(c, in.data()), c.options, {},
+                                          scratch.workspace(), stream)));
     return dw.download();
   };
   x.assign(x.size(), 1);

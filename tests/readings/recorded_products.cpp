@@ -38,12 +38,12 @@ TEST(Recorded, DrawnConvolutions) {
       const auto values = [](int64_t size, uint64_t seed) {
         return without_ties(representable<T>(size, seed));
       };
-      const auto results =
-          drawn.compute(d, {values(d.c.x_size(), 1), values(d.c.filter_size(), 2), values(d.c.y_size(), 3),
-                            d.fused ? values(d.c.k, 4) : std::vector<float>()});
+      const auto results = drawn.compute(d, drawn.inputs(d, values));
       record(name + ", y", output_of(results.y));
       record(name + ", dx", output_of(results.dx));
       record(name + ", dw", output_of(results.dw));
+      record(name + ", db", output_of(results.db));
+      record(name + ", transposed", output_of(results.transposed));
     }
   });
 }

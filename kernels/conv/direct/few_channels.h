@@ -19,7 +19,8 @@ Status few_channels_forward(T* y, const T* x, const T* filter, const ConvEpilogu
 int64_t few_channels_parts(const ConvGeometry& geometry);
 // `parts` must be few_channels_parts() or 1.
 template <class T>
-Status few_channels_filter_gradient(float* dw, const T* dy, const T* x, const ConvGeometry& geometry,
-                                    int64_t parts, float* workspace, cudaStream_t stream);
+Status few_channels_filter_gradient(const FilterGradient& to, const T* dy, const T* x,
+                                    const ConvGeometry& geometry, int64_t parts, float* workspace,
+                                    cudaStream_t stream);
 
 }  // namespace rondo

@@ -17,16 +17,16 @@ __global__ __launch_bounds__(direct::kGradientThreads) void few_channels_filter_
 int64_t few_channels_parts(const ConvGeometry& g) { return direct::gradient_parts(g); }
 
 template <class T>
-Status few_channels_filter_gradient(float* dw, const T* dy, const T* x, const ConvGeometry& g, int64_t parts,
-                                    float* workspace, cudaStream_t stream) {
+Status few_channels_filter_gradient(const FilterGradient& to, const T* dy, const T* x, const ConvGeometry& g,
+                                    int64_t parts, float* workspace, cudaStream_t stream) {
   return direct::launch_filter_gradient<direct::InChannels::same, T>("few_channels_filter_gradient",
                                                                      few_channels_filter_gradient_kernel<T>,
-                                                                     dw, dy, x, g, parts, workspace, stream);
+                                                                     to, dy, x, g, parts, workspace, stream);
 }
 
-#define RONDO_FEW_CHANNELS_GRADIENT(T)                                                                   \
-  template Status few_channels_filter_gradient(float*, const T*, const T*, const ConvGeometry&, int64_t, \
-                                               float*, cudaStream_t);
+#define RONDO_FEW_CHANNELS_GRADIENT(T)                                                    \
+  template Status few_channels_filter_gradient(const FilterGradient&, const T*, const T*, \
+                                               const ConvGeometry&, int64_t, float*, cudaStream_t);
 RONDO_FOR_VALUE_TYPES(RONDO_FEW_CHANNELS_GRADIENT)
 #undef RONDO_FEW_CHANNELS_GRADIENT
 

@@ -6,7 +6,7 @@
 // are added in shared memory in a fixed order. sum_partials() then adds the blocks.
 #pragma once
 
-#include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/core/values.cuh>
@@ -43,7 +43,7 @@ struct GradientParameters {
   const T* x;
   const T* dy;
   bool dy_aligned, x_aligned;  // pixels begin at multiples of 16 bytes
-  float* dw;
+  FilterGradient to;
   int64_t rows_per_part;
   Partials partials;  // if data is null, the block stores the result itself
 };
@@ -177,7 +177,7 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
     if (p.partials.data)
       p.partials.row(blockIdx.x, tap)[k] = sum;
     else
-      p.dw[static_cast<int64_t>(k) * g.patch + tap] = sum;
+      store_filter_gradient(p.to.dw + static_cast<int64_t>(k) * g.patch + tap, sum, p.to.beta);
   }
 }
 
@@ -195,12 +195,12 @@ inline int64_t gradient_parts(const ConvGeometry& g) {
 // Launches `kernel`, which calls sum_filter_gradient(), and the sum of the parts. `parts` must be
 // gradient_parts() or 1.
 template <InChannels kIn, class T>
-Status launch_filter_gradient(const char* name, void (*kernel)(GradientParameters<T>), float* dw, const T* dy,
-                              const T* x, const ConvGeometry& g, int64_t parts, float* workspace,
-                              cudaStream_t stream) {
+Status launch_filter_gradient(const char* name, void (*kernel)(GradientParameters<T>),
+                              const FilterGradient& to, const T* dy, const T* x, const ConvGeometry& g,
+                              int64_t parts, float* workspace, cudaStream_t stream) {
   GradientParameters<T> p = {};
   p.geometry = g;
-  p.x = x, p.dy = dy, p.dw = dw;
+  p.x = x, p.dy = dy, p.to = to;
   p.dy_aligned = rows_are_aligned<kOutChannels>(dy, g.k);
   p.x_aligned = rows_are_aligned<kOutChannels>(x, g.c);
   p.rows_per_part = ceil_div<int64_t>(static_cast<int64_t>(g.images) * g.p, parts);
@@ -212,7 +212,8 @@ Status launch_filter_gradient(const char* name, void (*kernel)(GradientParameter
   shape.block_x = kGradientThreads;
   shape.shared_bytes = sizeof(GradientShared);
   RONDO_RETURN_IF_ERROR(launch(name, shape, stream, kernel, p));
-  return parts > 1 ? sum_partials(p.partials, dw, 1, g.patch, Epilogue{}, stream) : Status();
+  return parts > 1 ? sum_partials(p.partials, to.dw, 1, g.patch, Epilogue{.beta = to.beta}, stream)
+                   : Status();
 }
 
 }  // namespace rondo::direct

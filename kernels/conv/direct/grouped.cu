@@ -201,17 +201,17 @@ Status grouped_forward(T* y, const T* x, const T* filter, const ConvEpilogue<T>&
 }
 
 template <class T>
-Status grouped_data_gradient(T* dx, const T* dy, const T* filter, const ConvGeometry& g,
-                             cudaStream_t stream) {
+Status grouped_data_gradient(T* dx, const T* dy, const T* filter, const ConvEpilogue<T>& epilogue,
+                             const ConvGeometry& g, cudaStream_t stream) {
   return launch_grouped<ConvOperation::data_gradient>("grouped_data_gradient", dx, dy, filter,
-                                                      tile_epilogue<kVecSize>(ConvEpilogue<T>(), dx, g.c), g,
-                                                      stream);
+                                                      tile_epilogue<kVecSize>(epilogue, dx, g.c), g, stream);
 }
 
-#define RONDO_GROUPED(T)                                                                               \
-  template Status grouped_forward(T*, const T*, const T*, const ConvEpilogue<T>&, const ConvGeometry&, \
-                                  cudaStream_t);                                                       \
-  template Status grouped_data_gradient(T*, const T*, const T*, const ConvGeometry&, cudaStream_t);
+#define RONDO_GROUPED(T)                                                                                     \
+  template Status grouped_forward(T*, const T*, const T*, const ConvEpilogue<T>&, const ConvGeometry&,       \
+                                  cudaStream_t);                                                             \
+  template Status grouped_data_gradient(T*, const T*, const T*, const ConvEpilogue<T>&, const ConvGeometry&, \
+                                        cudaStream_t);
 RONDO_FOR_VALUE_TYPES(RONDO_GROUPED)
 #undef RONDO_GROUPED
 

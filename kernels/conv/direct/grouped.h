@@ -7,20 +7,21 @@
 
 namespace rondo {
 
-// y from x, or dx from dy. `epilogue`: of y; for dx empty. T: float, __nv_bfloat16 or __half. Products and
+// y from x, or dx from dy. T: float, __nv_bfloat16 or __half. Products and
 // sums are fp32 and without tensor cores, in the order of taps and channels.
 template <class T>
 Status grouped_forward(T* y, const T* x, const T* filter, const ConvEpilogue<T>& epilogue,
                        const ConvGeometry& geometry, cudaStream_t stream);
 template <class T>
-Status grouped_data_gradient(T* dx, const T* dy, const T* filter, const ConvGeometry& geometry,
-                             cudaStream_t stream);
+Status grouped_data_gradient(T* dx, const T* dy, const T* filter, const ConvEpilogue<T>& epilogue,
+                             const ConvGeometry& geometry, cudaStream_t stream);
 
 // The number of parts that the sum over n,p,q is split into. It depends only on the shape.
 int64_t grouped_parts(const ConvGeometry& geometry);
 // `parts` must be grouped_parts() or 1.
 template <class T>
-Status grouped_filter_gradient(float* dw, const T* dy, const T* x, const ConvGeometry& geometry,
-                               int64_t parts, float* workspace, cudaStream_t stream);
+Status grouped_filter_gradient(const FilterGradient& to, const T* dy, const T* x,
+                               const ConvGeometry& geometry, int64_t parts, float* workspace,
+                               cudaStream_t stream);
 
 }  // namespace rondo

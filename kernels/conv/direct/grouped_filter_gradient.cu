@@ -20,11 +20,11 @@ __global__ __launch_bounds__(direct::kGradientThreads,
 int64_t grouped_parts(const ConvGeometry& g) { return direct::gradient_parts(g); }
 
 template <class T>
-Status grouped_filter_gradient(float* dw, const T* dy, const T* x, const ConvGeometry& g, int64_t parts,
-                               float* workspace, cudaStream_t stream) {
+Status grouped_filter_gradient(const FilterGradient& to, const T* dy, const T* x, const ConvGeometry& g,
+                               int64_t parts, float* workspace, cudaStream_t stream) {
   const auto launch = [&]<InChannels kIn>() {
     return direct::launch_filter_gradient<kIn, T>("grouped_filter_gradient",
-                                                  grouped_filter_gradient_kernel<T, kIn>, dw, dy, x, g, parts,
+                                                  grouped_filter_gradient_kernel<T, kIn>, to, dy, x, g, parts,
                                                   workspace, stream);
   };
   switch (direct::in_channels_of(g)) {
@@ -38,9 +38,9 @@ Status grouped_filter_gradient(float* dw, const T* dy, const T* x, const ConvGeo
   return launch.template operator()<InChannels::any>();
 }
 
-#define RONDO_GROUPED_GRADIENT(T)                                                                           \
-  template Status grouped_filter_gradient(float*, const T*, const T*, const ConvGeometry&, int64_t, float*, \
-                                          cudaStream_t);
+#define RONDO_GROUPED_GRADIENT(T)                                                                         \
+  template Status grouped_filter_gradient(const FilterGradient&, const T*, const T*, const ConvGeometry&, \
+                                          int64_t, float*, cudaStream_t);
 RONDO_FOR_VALUE_TYPES(RONDO_GROUPED_GRADIENT)
 #undef RONDO_GROUPED_GRADIENT
 

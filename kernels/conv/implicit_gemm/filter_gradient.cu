@@ -18,20 +18,21 @@ int64_t pixels_of_part(int64_t pixels, int64_t parts) {
 }  // namespace
 
 template <class T>
-Status run_implicit_gemm_filter_gradient(const char* name, const ImplicitGemmPlan& plan, float* dw,
-                                         const T* dy, const T* x, const ConvGeometry& g, int64_t splits,
-                                         Workspace workspace, cudaStream_t stream) {
+Status run_implicit_gemm_filter_gradient(const char* name, const ImplicitGemmPlan& plan,
+                                         const FilterGradient& to, const T* dy, const T* x,
+                                         const ConvGeometry& g, int64_t splits, Workspace workspace,
+                                         cudaStream_t stream) {
   auto* const partials = static_cast<float*>(workspace.data);
   if (plan.tile.instruction == Instruction::wgmma) {
     if constexpr (std::is_same_v<T, float>)
       return bad_argument(name, ": wgmma has no filter gradient of floats");
     else
       return launch_filter_gradient_wgmma<arithmetic_of(dtype_of<T>, Math::fp32)>(
-          name, plan.tile, plan.pixels, dw, dy, x, g, splits, partials, stream);
+          name, plan.tile, plan.pixels, to, dy, x, g, splits, partials, stream);
   }
   FilterGradientParameters<T> p = {};
   p.geometry = g;
-  p.x = x, p.dy = dy, p.dw = dw;
+  p.x = x, p.dy = dy, p.to = to;
   p.x_width = copy_width(x, g.c, g.c);
   p.dy_width = copy_width(dy, g.k, g.k);
   p.pixels_per_split = pixels_of_part(g.output_pixels, splits);
@@ -46,13 +47,14 @@ Status run_implicit_gemm_filter_gradient(const char* name, const ImplicitGemmPla
     });
   };
   RONDO_RETURN_IF_ERROR(launch());
-  return parts > 1 ? sum_partials(p.partials, dw, 1, g.patch, Epilogue{}, stream) : Status();
+  return parts > 1 ? sum_partials(p.partials, to.dw, 1, g.patch, Epilogue{.beta = to.beta}, stream)
+                   : Status();
 }
 
-#define RONDO_IMPLICIT_GEMM(T)                                                                              \
-  template Status run_implicit_gemm_filter_gradient(const char*, const ImplicitGemmPlan&, float*, const T*, \
-                                                    const T*, const ConvGeometry&, int64_t, Workspace,      \
-                                                    cudaStream_t);
+#define RONDO_IMPLICIT_GEMM(T)                                                                 \
+  template Status run_implicit_gemm_filter_gradient(const char*, const ImplicitGemmPlan&,      \
+                                                    const FilterGradient&, const T*, const T*, \
+                                                    const ConvGeometry&, int64_t, Workspace, cudaStream_t);
 RONDO_FOR_VALUE_TYPES(RONDO_IMPLICIT_GEMM)
 #undef RONDO_IMPLICIT_GEMM
 

@@ -9,8 +9,8 @@
 // The kernel is for every kind of tile. fma/ and mma/ instantiate it for the tiles of one arithmetic a file.
 #pragma once
 
-#include <rondo/kernels/conv/conv_geometry.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+#include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/implicit_gemm/patch_loader.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
@@ -24,7 +24,7 @@ struct FilterGradientParameters {
   ConvGeometry geometry;
   const T* x;
   const T* dy;
-  float* dw;
+  FilterGradient to;
   int x_width, dy_width;
   int tiles_n;
   int64_t pixels_per_split;
@@ -67,7 +67,9 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_fi
           return Epilogue{.aligned = true}.store_tile_row(p.partials.row(blockIdx.y, row), column, g.k, sums);
         RONDO_UNROLL
         for (int j = 0; j < N; ++j)
-          if (column + j < g.k) p.dw[static_cast<int64_t>(column + j) * g.patch + row] = sums[j];
+          if (column + j < g.k)
+            store_filter_gradient(p.to.dw + static_cast<int64_t>(column + j) * g.patch + row, sums[j],
+                                  p.to.beta);
       });
 }
 

@@ -42,7 +42,7 @@ struct ImplicitGemmArguments {
   T* to;
   const T* from;
   const T* filter;
-  ConvEpilogue<T> epilogue = {};  // of dx: empty
+  ConvEpilogue<T> epilogue = {};
   ConvGeometry geometry;
   int64_t splits = 1;  // parts of the sum
 };
@@ -56,9 +56,10 @@ Status run_implicit_gemm(const char* name, ConvOperation operation, const Implic
 
 // dw. `splits`: the most parts of the sum; `workspace`: their partial sums.
 template <class T>
-Status run_implicit_gemm_filter_gradient(const char* name, const ImplicitGemmPlan& plan, float* dw,
-                                         const T* dy, const T* x, const ConvGeometry& geometry,
-                                         int64_t splits, Workspace workspace, cudaStream_t stream);
+Status run_implicit_gemm_filter_gradient(const char* name, const ImplicitGemmPlan& plan,
+                                         const FilterGradient& to, const T* dy, const T* x,
+                                         const ConvGeometry& geometry, int64_t splits, Workspace workspace,
+                                         cudaStream_t stream);
 
 // The most parts of the moments of y. Kernels that compute partial sums of y compute none.
 int64_t most_moment_parts(const ConvGeometry& geometry, Arithmetic arithmetic);

@@ -43,13 +43,14 @@ Status forward(TileKind kind, float* y, const float* x, const float* filter,
                const ConvEpilogue<float>& epilogue, const ConvGeometry& geometry, float* workspace,
                cudaStream_t stream);
 Status data_gradient(TileKind kind, float* dx, const float* dy, const float* filter,
-                     const ConvGeometry& geometry, float* workspace, cudaStream_t stream);
+                     const ConvEpilogue<float>& epilogue, const ConvGeometry& geometry, float* workspace,
+                     cudaStream_t stream);
 
 // The number of parts that the sum over the tiles is split into. It depends only on the shape.
 int64_t filter_gradient_parts(const ConvGeometry& geometry);
 // `parts` must be filter_gradient_parts(), with a workspace of filter_gradient_workspace_bytes(), or 1.
 int64_t filter_gradient_workspace_bytes(const ConvGeometry& geometry);
-Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x,
+Status filter_gradient(TileKind kind, const FilterGradient& to, const float* dy, const float* x,
                        const ConvGeometry& geometry, int64_t parts, float* workspace, cudaStream_t stream);
 
 }  // namespace rondo::winograd

@@ -21,7 +21,8 @@ struct Parameters {
   ConvGeometry geometry;
   const float* x;
   const float* dy;
-  float* dw;  // the first part; the others follow
+  float* dw;   // the first part; the others follow
+  float beta;  // of one part
   int64_t tiles, tiles_per_part;
   int tiles_h, tiles_w;
   int blocks_of_columns;
@@ -111,7 +112,14 @@ __device__ __forceinline__ void store_filters(const Parameters& p, const Shared<
     if (row0 + row >= g.k || column0 + column >= g.c) continue;
     float* to = dw + static_cast<int64_t>(row0 + row) * g.patch + column0 + column;
     to_filter<N>([&](int f) { return shared.products.template load<N>(f, row, column); },
-                 [&](int r, int s, const Vec<N>& value) { value.store_unaligned(to + (r * 3 + s) * g.c); });
+                 [&](int r, int s, Vec<N> value) {
+                   float* const of_tap = to + (r * 3 + s) * g.c;
+                   if (p.beta != 0) {  // one by one: together, ptxas 13.0 spills registers
+                     RONDO_UNROLL_BY(1)
+                     for (int j = 0; j < N; ++j) value.set(j, fmaf(p.beta, of_tap[j], value[j]));
+                   }
+                   value.store_unaligned(of_tap);
+                 });
   }
 }
 
@@ -177,11 +185,12 @@ int64_t filter_gradient_workspace_bytes(const ConvGeometry& g) {
   return parts == 1 ? 0 : partials_bytes(g.k, g.patch, parts);
 }
 
-Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x, const ConvGeometry& g,
-                       int64_t parts, float* workspace, cudaStream_t stream) {
+Status filter_gradient(TileKind kind, const FilterGradient& to, const float* dy, const float* x,
+                       const ConvGeometry& g, int64_t parts, float* workspace, cudaStream_t stream) {
   Parameters p = {};
   p.geometry = g;
-  p.x = x, p.dy = dy, p.dw = parts > 1 ? workspace : dw;
+  p.x = x, p.dy = dy, p.dw = parts > 1 ? workspace : to.dw;
+  p.beta = parts > 1 ? 0 : to.beta;
   p.tiles_h = ceil_div(g.p, 2), p.tiles_w = ceil_div(g.q, 2);
   p.tiles = tiles_of(g), p.tiles_per_part = ceil_div(p.tiles, parts);
   const auto run = [&] {
@@ -194,7 +203,8 @@ Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x
     return launch_filter_gradient<TileKind::gpu, WinogradGpuTile<8, 2>>(p, parts, stream);
   };
   RONDO_RETURN_IF_ERROR(run());
-  return parts > 1 ? sum_partials({workspace, g.k, g.patch, parts}, dw, g.patch, 1, Epilogue{}, stream)
+  return parts > 1 ? sum_partials({workspace, g.k, g.patch, parts}, to.dw, g.patch, 1,
+                                  Epilogue{.beta = to.beta}, stream)
                    : Status();
 }
 

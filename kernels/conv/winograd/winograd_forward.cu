@@ -182,12 +182,13 @@ Status forward(TileKind kind, float* y, const float* x, const float* filter,
   return convolve("conv2d_forward", kind, p, g.images, stream);
 }
 
-Status data_gradient(TileKind kind, float* dx, const float* dy, const float* filter, const ConvGeometry& g,
-                     float* workspace, cudaStream_t stream) {
+Status data_gradient(TileKind kind, float* dx, const float* dy, const float* filter,
+                     const ConvEpilogue<float>& epilogue, const ConvGeometry& g, float* workspace,
+                     cudaStream_t stream) {
   RONDO_RETURN_IF_ERROR(transform_filter(workspace, filter, g.k, g.c, true, stream));
   Parameters p = {};
   p.from = dy, p.to = dx, p.filter = {workspace, g.k, g.c};
-  p.epilogue = tile_epilogue<4>(ConvEpilogue<float>{}, dx, g.c);
+  p.epilogue = tile_epilogue<4>(epilogue, dx, g.c);
   p.h = g.p, p.w = g.q, p.p = g.h, p.q = g.w, p.pad_h = 2 - g.pad_h, p.pad_w = 2 - g.pad_w;
   return convolve("conv2d_data_gradient", kind, p, g.images, stream);
 }

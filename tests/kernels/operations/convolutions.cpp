@@ -21,13 +21,13 @@ void add_convolutions(std::vector<Operation>& all, const std::string& name, cons
   all.push_back({"conv2d_data_gradient_" + name, [=](Operands& o) {
                    float *dx = o.out(c.x_size()), *dy = o.in(c.y_size()), *filter = o.in(c.filter_size());
                    return conv2d_data_gradient(x_view(c, dx), y_view<const float>(c, dy),
-                                               filter_view<const float>(c, filter), c.options,
+                                               filter_view<const float>(c, filter), c.options, {},
                                                o.workspace(workspace_bytes(c).data_gradient), o.stream());
                  }});
   all.push_back({"conv2d_filter_gradient_" + name, [=](Operands& o) {
                    float *dw = o.out(c.filter_size()), *dy = o.in(c.y_size()), *x = o.in(c.x_size());
                    return conv2d_filter_gradient(filter_view(c, dw), y_view<const float>(c, dy),
-                                                 x_view<const float>(c, x), c.options,
+                                                 x_view<const float>(c, x), c.options, {},
                                                  o.workspace(workspace_bytes(c).filter_gradient), o.stream());
                  }});
 }

@@ -186,11 +186,11 @@ std::vector<Workload> conv_work(const ProfileArguments& a) {
     });
     add("data_gradient", [=] {
       return conv2d_data_gradient_with_plan<T>(plans ? &plans->data_gradient : nullptr, x, y, filter, options,
-                                               workspace(), data->stream);
+                                               {}, workspace(), data->stream);
     });
     add("filter_gradient", [=] {
       return conv2d_filter_gradient_with_plan<T>(plans ? &plans->filter_gradient : nullptr, filter_gradient,
-                                                 y, x, options, workspace(), data->stream);
+                                                 y, x, options, {}, workspace(), data->stream);
     });
   }
   return works;

@@ -8,7 +8,7 @@ template Status launch_conv2d_wgmma<Arithmetic::bf16>(const char*, ConvOperation
                                                       WgmmaConvPixels,
                                                       const WgmmaConvArguments<__nv_bfloat16>&, cudaStream_t);
 template Status launch_filter_gradient_wgmma<Arithmetic::bf16>(const char*, const TileId&, WgmmaConvPixels,
-                                                               float*, const __nv_bfloat16*,
+                                                               const FilterGradient&, const __nv_bfloat16*,
                                                                const __nv_bfloat16*, const ConvGeometry&,
                                                                int64_t, float*, cudaStream_t);
 

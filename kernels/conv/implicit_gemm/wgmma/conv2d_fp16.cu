@@ -8,8 +8,8 @@ template Status launch_conv2d_wgmma<Arithmetic::fp16>(const char*, ConvOperation
                                                       WgmmaConvPixels, const WgmmaConvArguments<__half>&,
                                                       cudaStream_t);
 template Status launch_filter_gradient_wgmma<Arithmetic::fp16>(const char*, const TileId&, WgmmaConvPixels,
-                                                               float*, const __half*, const __half*,
-                                                               const ConvGeometry&, int64_t, float*,
-                                                               cudaStream_t);
+                                                               const FilterGradient&, const __half*,
+                                                               const __half*, const ConvGeometry&, int64_t,
+                                                               float*, cudaStream_t);
 
 }  // namespace rondo

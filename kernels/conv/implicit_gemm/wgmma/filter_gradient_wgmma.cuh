@@ -10,6 +10,7 @@
 // Each .cu file instantiates the kernel for one element type.
 #pragma once
 
+#include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/implicit_gemm/wgmma/gradient_pixels.cuh>
 #include <rondo/kernels/gemm/partial_sums.cuh>
 
@@ -21,7 +22,7 @@ template <class Pixels>
 struct WgmmaGradientParameters {
   CUtensorMap x, dy;
   ConvGeometry geometry;
-  float* dw;
+  FilterGradient to;
   Pixels pixels;
   int tiles, steps, steps_per_part;
   Divisor by_tiles_of_part, by_tiles_n, by_blocks_of_tap, by_s;
@@ -105,7 +106,9 @@ __device__ __forceinline__ void store_gradient_tile(const WgmmaGradientParameter
     if (row < 0) return;
     RONDO_UNROLL
     for (int j = 0; j < 4; ++j)
-      if (column + j < g.k) p.dw[static_cast<int64_t>(column + j) * g.patch + row] = values[j];
+      if (column + j < g.k)
+        store_filter_gradient(p.to.dw + static_cast<int64_t>(column + j) * g.patch + row, values[j],
+                              p.to.beta);
   });
 }
 
@@ -127,12 +130,12 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void filter_gradient_wgmma_kerne
 }
 
 template <Arithmetic kArithmetic, class Pixels, class T>
-Status launch_filter_gradient_wgmma_pixels(const char* name, const TileId& tile, float* dw, const T* dy,
-                                           const T* x, const ConvGeometry& g, int64_t splits,
+Status launch_filter_gradient_wgmma_pixels(const char* name, const TileId& tile, const FilterGradient& to,
+                                           const T* dy, const T* x, const ConvGeometry& g, int64_t splits,
                                            float* workspace, cudaStream_t stream) {
   WgmmaGradientParameters<Pixels> p = {};
   p.geometry = g;
-  p.dw = dw;
+  p.to = to;
   RONDO_RETURN_IF_ERROR(p.pixels.make_maps(&p.x, &p.dy, x, dy, g));
   const int64_t steps = p.pixels.steps();
   if (steps > INT32_MAX)
@@ -154,19 +157,20 @@ Status launch_filter_gradient_wgmma_pixels(const char* name, const TileId& tile,
     p.by_s = Divisor(g.s);
     return launch(name, shape, stream, filter_gradient_wgmma_kernel<Tile, Pixels>, p);
   }));
-  return splits > 1 ? sum_partials(p.partials, dw, 1, g.patch, Epilogue{}, stream) : Status();
+  return splits > 1 ? sum_partials(p.partials, to.dw, 1, g.patch, Epilogue{.beta = to.beta}, stream)
+                    : Status();
 }
 
 template <Arithmetic kArithmetic>
-Status launch_filter_gradient_wgmma(const char* name, const TileId& tile, WgmmaConvPixels pixels, float* dw,
-                                    const FactorOf<kArithmetic>* dy, const FactorOf<kArithmetic>* x,
-                                    const ConvGeometry& g, int64_t splits, float* workspace,
-                                    cudaStream_t stream) {
+Status launch_filter_gradient_wgmma(const char* name, const TileId& tile, WgmmaConvPixels pixels,
+                                    const FilterGradient& to, const FactorOf<kArithmetic>* dy,
+                                    const FactorOf<kArithmetic>* x, const ConvGeometry& g, int64_t splits,
+                                    float* workspace, cudaStream_t stream) {
   RONDO_RETURN_IF_ERROR(check_conv_pixels(name, ConvOperation::filter_gradient, pixels, g));
   return pixels == WgmmaConvPixels::im2col ? launch_filter_gradient_wgmma_pixels<kArithmetic, Im2colPixels>(
-                                                 name, tile, dw, dy, x, g, splits, workspace, stream)
+                                                 name, tile, to, dy, x, g, splits, workspace, stream)
                                            : launch_filter_gradient_wgmma_pixels<kArithmetic, BoxPixels>(
-                                                 name, tile, dw, dy, x, g, splits, workspace, stream);
+                                                 name, tile, to, dy, x, g, splits, workspace, stream);
 }
 
 }  // namespace rondo

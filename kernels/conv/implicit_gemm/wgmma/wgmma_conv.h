@@ -87,8 +87,8 @@ template <class T>
 struct WgmmaConvArguments {
   T* to;
   const T* from;
-  const T* filter;                // of dx and floats: the transposed copy
-  ConvEpilogue<T> epilogue = {};  // of dx: empty
+  const T* filter;  // of dx and floats: the transposed copy
+  ConvEpilogue<T> epilogue = {};
   ConvGeometry geometry;
   int64_t splits = 1;          // parts of k
   float* workspace = nullptr;  // of several parts (conv2d_partials_bytes()), which have no epilogue.moments
@@ -107,9 +107,9 @@ int64_t wgmma_moment_parts(const ConvGeometry& geometry, WgmmaConvPixels pixels)
 // With `splits` > 1, `workspace` has room for the parts (partials_bytes()), and their sum is dw.
 // kArithmetic: bf16 or fp16.
 template <Arithmetic kArithmetic>
-Status launch_filter_gradient_wgmma(const char* name, const TileId& tile, WgmmaConvPixels pixels, float* dw,
-                                    const FactorOf<kArithmetic>* dy, const FactorOf<kArithmetic>* x,
-                                    const ConvGeometry& geometry, int64_t splits, float* workspace,
-                                    cudaStream_t stream);
+Status launch_filter_gradient_wgmma(const char* name, const TileId& tile, WgmmaConvPixels pixels,
+                                    const FilterGradient& to, const FactorOf<kArithmetic>* dy,
+                                    const FactorOf<kArithmetic>* x, const ConvGeometry& geometry,
+                                    int64_t splits, float* workspace, cudaStream_t stream);
 
 }  // namespace rondo
