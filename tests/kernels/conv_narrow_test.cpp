@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/conv/conv_transpose2d.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma/wgmma_conv.h>
 #include <rondo/tests/kernels/convolutions_by_tile.h>
@@ -77,18 +78,26 @@ struct WithTile {
                                        filter_view(c, filter), c.options, epilogue, workspace, stream);
   }
   template <class T>
-  Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, Workspace workspace,
-                       cudaStream_t stream) const {
+  Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, float beta,
+                       Workspace workspace, cudaStream_t stream) const {
     const ConvPlan plan = plan_of_tile(tile.value_or(TileId()), splits);
     return conv2d_data_gradient_with_plan<T>(tile ? &plan : nullptr, x_view(c, dx), y_view(c, dy),
-                                             filter_view(c, filter), c.options, {}, workspace, stream);
+                                             filter_view(c, filter), c.options, {.beta = beta}, workspace,
+                                             stream);
   }
   template <class T>
-  Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
-                         cudaStream_t stream) const {
+  Status transposed(const ConvCase& c, T* to, const T* from, const T* filter,
+                    const ConvTranspose2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream) const {
+    const ConvPlan plan = plan_of_tile(tile.value_or(TileId()), splits);
+    return conv_transpose2d_with_plan<T>(tile ? &plan : nullptr, x_view(c, to), y_view(c, from),
+                                         filter_view(c, filter), c.options, epilogue, workspace, stream);
+  }
+  template <class T>
+  Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, float beta,
+                         Workspace workspace, cudaStream_t stream) const {
     const ConvPlan plan = filter_plan_of_tile(tile.value_or(TileId()), geometry_of(c));
     return conv2d_filter_gradient_with_plan<T>(tile ? &plan : nullptr, filter_view(c, dw), y_view(c, dy),
-                                               x_view(c, x), c.options, {}, workspace, stream);
+                                               x_view(c, x), c.options, {.beta = beta}, workspace, stream);
   }
   friend std::ostream& operator<<(std::ostream& out, const WithTile& with) {
     if (!with.tile) return out << "no tile";
@@ -142,24 +151,37 @@ struct WithWgmma {
     });
   }
   template <class T>
-  Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, Workspace workspace,
-                       cudaStream_t stream) const {
+  Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, float beta,
+                       Workspace workspace, cudaStream_t stream) const {
+    if (!wgmma_conv_fits(ConvOperation::data_gradient, tensor_arithmetic<T>(c), geometry_of(c), dy, filter))
+      return WithTile{}.data_gradient(c, dx, dy, filter, beta, workspace, stream);
+    return backward<T>(c, dx, dy, filter, {.beta = beta}, workspace, stream);
+  }
+  template <class T>
+  Status transposed(const ConvCase& c, T* to, const T* from, const T* filter,
+                    const ConvTranspose2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream) const {
+    if (!wgmma_conv_fits(ConvOperation::data_gradient, tensor_arithmetic<T>(c), geometry_of(c), from, filter))
+      return WithTile{}.transposed(c, to, from, filter, epilogue, workspace, stream);
+    return backward<T>(c, to, from, filter, {.bias = epilogue.bias.data, .relu = epilogue.relu}, workspace,
+                       stream);
+  }
+  template <class T>
+  Status backward(const ConvCase& c, T* to, const T* from, const T* filter, const ConvEpilogue<T>& epilogue,
+                  Workspace workspace, cudaStream_t stream) const {
     const ConvGeometry g = geometry_of(c);
-    if (!wgmma_conv_fits(ConvOperation::data_gradient, tensor_arithmetic<T>(c), g, dy, filter))
-      return WithTile{}.data_gradient(c, dx, dy, filter, workspace, stream);
     constexpr auto kGradient = ConvOperation::data_gradient;
     return with_arithmetic<T>(c, [&]<Arithmetic kArithmetic>(const TileId& tile) {
       return launch_conv2d_wgmma<kArithmetic>(
           "test", kGradient, tile, pixels_of(kGradient, g),
-          {dx, dy, filter, {}, g, splits, static_cast<float*>(workspace.data)}, stream);
+          {to, from, filter, epilogue, g, splits, static_cast<float*>(workspace.data)}, stream);
     });
   }
   template <class T>
-  Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
-                         cudaStream_t stream) const {
+  Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, float beta,
+                         Workspace workspace, cudaStream_t stream) const {
     const ConvGeometry g = geometry_of(c);
     if (!wgmma_conv_fits(ConvOperation::filter_gradient, tensor_arithmetic<T>(c), g, dy, x))
-      return WithTile{}.filter_gradient(c, dw, dy, x, workspace, stream);
+      return WithTile{}.filter_gradient(c, dw, dy, x, beta, workspace, stream);
     const int64_t part = int64_t{g.patch} * ((g.k + 3) / 4 * 4) * 4;  // bytes
     const int64_t parts = std::max<int64_t>(1, workspace.bytes / part);
     constexpr auto kGradient = ConvOperation::filter_gradient;
@@ -167,8 +189,9 @@ struct WithWgmma {
       return bad_argument("wgmma has no filter gradient of floats");
     else
       return with_arithmetic<T>(c, [&]<Arithmetic kArithmetic>(const TileId& tile) {
-        return launch_filter_gradient_wgmma<kArithmetic>("test", tile, pixels_of(kGradient, g), dw, dy, x, g,
-                                                         parts, static_cast<float*>(workspace.data), stream);
+        return launch_filter_gradient_wgmma<kArithmetic>("test", tile, pixels_of(kGradient, g), {dw, beta},
+                                                         dy, x, g, parts, static_cast<float*>(workspace.data),
+                                                         stream);
       });
   }
   friend std::ostream& operator<<(std::ostream& out, const WithWgmma& with) {
@@ -196,38 +219,66 @@ Offsets offsets_for_wgmma(Random& random) {
   return offsets;
 }
 
+// Repeats `values`.
+std::vector<double> plus(std::vector<double> sums, double factor, const Floats& values) {
+  for (size_t i = 0; i < sums.size() && !values.empty(); ++i)
+    sums[i] += factor * static_cast<double>(values[i % values.size()]);
+  return sums;
+}
+
+// `fused`: y and the transposed convolution with bias and ReLU, the gradients with old values.
 template <class T, class With>
 void check(const ConvCase& c, const Offsets& offsets, bool fused, const With& with) {
   std::ostringstream name;
   PrintTo(c, &name);
-  SCOPED_TRACE(concat(name.str(), ", offsets ", offsets, fused ? ", bias and ReLU" : "", ", ", with));
+  SCOPED_TRACE(concat(name.str(), ", offsets ", offsets, fused ? ", bias and ReLU, beta" : "", ", ", with));
   const Stream stream;
   const Floats x = representable<T>(c.x_size(), 1), filter = representable<T>(c.filter_size(), 2),
-               dy = representable<T>(c.y_size(), 3), bias = fused ? normal_values(c.k, 4) : Floats();
+               dy = representable<T>(c.y_size(), 3), bias = fused ? normal_values(c.k, 4) : Floats(),
+               bias_of_x = fused ? normal_values(c.c, 5) : Floats(),
+               old_dx = fused ? representable<T>(c.x_size(), 6) : Floats(),
+               old_dw = fused ? normal_values(c.filter_size(), 7) : Floats();
+  const float beta = fused ? -0.75f : 0;
   const Floats abs_x = magnitudes(x), abs_filter = magnitudes(filter), abs_dy = magnitudes(dy);
   GuardedBuffer<T> dev_x(rounded<T>(x), offsets.x), dev_filter(rounded<T>(filter), offsets.filter),
       dev_dy(rounded<T>(dy), offsets.dy), y(c.y_size(), offsets.y), dx(c.x_size(), offsets.dx);
-  GuardedBuffer<float> dw(c.filter_size(), offsets.dw), dev_bias(bias),
+  GuardedBuffer<float> dw(c.filter_size(), offsets.dw), dev_bias(bias), dev_bias_of_x(bias_of_x),
       scratch(workspace_of<T>(c).filter_gradient / 4),
       of_y(with.template image_workspace<T>(ConvOperation::forward, c) / 4),
       of_dx(with.template image_workspace<T>(ConvOperation::data_gradient, c) / 4);
 
   Conv2dEpilogueOf<T> epilogue;
-  if (fused) epilogue = {.bias = dev_bias.view(), .relu = true};
+  ConvTranspose2dEpilogue of_transposed;
+  if (fused) {
+    epilogue = {.bias = dev_bias.view(), .relu = true};
+    of_transposed = {.bias = dev_bias_of_x.view(), .relu = true};
+    dx.upload(rounded<T>(old_dx)), dw.upload(old_dw);
+  }
   ASSERT_TRUE(
       ok(with.forward(c, y.data(), dev_x.data(), dev_filter.data(), epilogue, of_y.workspace(), stream)));
   EXPECT_TRUE(near(y.download(), conv2d_reference(c, x, filter, bias, fused),
                    conv2d_reference(c, abs_x, abs_filter, magnitudes(bias), false), c.r * c.s * c.c))
       << "forward";
-  ASSERT_TRUE(
-      ok(with.data_gradient(c, dx.data(), dev_dy.data(), dev_filter.data(), of_dx.workspace(), stream)));
-  EXPECT_TRUE(near(dx.download(), conv2d_data_gradient_reference(c, dy, filter),
-                   conv2d_data_gradient_reference(c, abs_dy, abs_filter), c.r * c.s * c.k))
+  ASSERT_TRUE(ok(
+      with.data_gradient(c, dx.data(), dev_dy.data(), dev_filter.data(), beta, of_dx.workspace(), stream)));
+  const std::vector<double> sums = conv2d_data_gradient_reference(c, dy, filter),
+                            magnitude = conv2d_data_gradient_reference(c, abs_dy, abs_filter);
+  EXPECT_TRUE(near(dx.download(), plus(sums, beta, old_dx),
+                   plus(magnitude, std::abs(beta), magnitudes(old_dx)), c.r * c.s * c.k))
       << "data gradient";
+  ASSERT_TRUE(ok(with.transposed(c, dx.data(), dev_dy.data(), dev_filter.data(), of_transposed,
+                                 of_dx.workspace(), stream)));
+  std::vector<double> transposed = plus(sums, 1, bias_of_x);
+  if (fused)
+    for (double& value : transposed) value = std::max(value, 0.0);
+  EXPECT_TRUE(near(dx.download(), transposed, plus(magnitude, 1, magnitudes(bias_of_x)), c.r * c.s * c.k))
+      << "transposed convolution";
   ASSERT_TRUE(
-      ok(with.filter_gradient(c, dw.data(), dev_dy.data(), dev_x.data(), scratch.workspace(), stream)));
-  EXPECT_TRUE(near(dw.download(), conv2d_filter_gradient_reference(c, dy, x),
-                   conv2d_filter_gradient_reference(c, abs_dy, abs_x), c.n * c.p() * c.q()))
+      ok(with.filter_gradient(c, dw.data(), dev_dy.data(), dev_x.data(), beta, scratch.workspace(), stream)));
+  EXPECT_TRUE(
+      near(dw.download(), plus(conv2d_filter_gradient_reference(c, dy, x), beta, old_dw),
+           plus(conv2d_filter_gradient_reference(c, abs_dy, abs_x), std::abs(beta), magnitudes(old_dw)),
+           c.n * c.p() * c.q()))
       << "filter gradient";
 }
 template <class T>
@@ -407,7 +458,7 @@ void check_float_forward(const ConvCase& c, bool fused, const WithWgmma& with, c
                    c.r * c.s * c.c));
 }
 
-// Without a tile: by conv2d_data_gradient(). A misaligned filter is as good as any: the kernel reads a copy.
+// With a tile also the transposed convolution. Without one: by conv2d_data_gradient(). A misaligned filter is as good as any: the kernel reads a copy.
 void check_float_data_gradient(const ConvCase& c, int64_t filter_offset, std::optional<WithWgmma> with,
                                const Offsets& offsets = 0) {
   std::ostringstream name;
@@ -424,20 +475,32 @@ void check_float_data_gradient(const ConvCase& c, int64_t filter_offset, std::op
   ASSERT_TRUE(wgmma_conv_fits(ConvOperation::data_gradient, tensor_arithmetic<float>(c), g, dev_dy.data(),
                               dev_filter.data()));
   constexpr auto kGradient = ConvOperation::data_gradient;
+  const std::vector<double> sums = conv2d_data_gradient_reference(c, dy, filter),
+                            magnitude = conv2d_data_gradient_reference(c, magnitudes(dy), magnitudes(filter));
+  const Floats old = normal_values(c.x_size(), 6);
+  const float beta = with ? -0.75f : 0;  // 0: dx keeps the NaN of the buffer
   const int64_t bytes = workspace_of<float>(c).data_gradient, splits = conv2d_splits(kGradient, g);
   ASSERT_EQ(bytes, c.filter_size() * 4 + conv2d_partials_bytes(kGradient, g, splits));
   if (with) {
     GuardedBuffer<float> copy(c.filter_size()), parts(with->image_workspace<float>(kGradient, c) / 4);
     ASSERT_TRUE(ok(transpose_filter(copy.data(), dev_filter.data(), g, stream)));
-    ASSERT_TRUE(
-        ok(with->data_gradient<float>(c, dx.data(), dev_dy.data(), copy.data(), parts.workspace(), stream)));
+    const Floats bias = normal_values(c.c, 5);
+    GuardedBuffer<float> dev_bias(bias), transposed(c.x_size(), offsets.dx);
+    ASSERT_TRUE(ok(with->transposed<float>(c, transposed.data(), dev_dy.data(), copy.data(),
+                                           {.bias = dev_bias.view()}, parts.workspace(), stream)));
+    EXPECT_TRUE(near(c, transposed.download(), plus(sums, 1, bias), plus(magnitude, 1, magnitudes(bias)),
+                     c.r * c.s * c.k))
+        << "transposed convolution";
+    dx.upload(old);
+    ASSERT_TRUE(ok(with->data_gradient<float>(c, dx.data(), dev_dy.data(), copy.data(), beta,
+                                              parts.workspace(), stream)));
   } else {
     GuardedBuffer<float> scratch(bytes / 4);
     Workspace workspace = scratch.workspace();
     const auto run = [&] {
       return conv2d_data_gradient(x_view(c, dx.data()), y_view<const float>(c, dev_dy.data()),
-                                  filter_view<const float>(c, dev_filter.data()), c.options, {}, workspace,
-                                  stream);
+                                  filter_view<const float>(c, dev_filter.data()), c.options, {.beta = beta},
+                                  workspace, stream);
     };
     workspace.bytes -= 1;
     EXPECT_TRUE(refused(run(), "conv2d_data_gradient: "));
@@ -448,8 +511,8 @@ void check_float_data_gradient(const ConvCase& c, int64_t filter_offset, std::op
     if (splits > 1) expected.emplace_back("sum_partials");
     EXPECT_EQ(launches.names, expected);
   }
-  EXPECT_TRUE(near(c, dx.download(), conv2d_data_gradient_reference(c, dy, filter),
-                   conv2d_data_gradient_reference(c, magnitudes(dy), magnitudes(filter)), c.r * c.s * c.k));
+  EXPECT_TRUE(near(c, dx.download(), plus(sums, beta, old), plus(magnitude, std::abs(beta), magnitudes(old)),
+                   c.r * c.s * c.k));
 }
 
 class ConvFloatWgmma : public testing::TestWithParam<Math> {
@@ -544,7 +607,8 @@ TEST_P(ConvFloatWgmma, HasTheBitsOfMmaSync) {
     const auto run = [&](const auto& with, const float* filter_of_dx) {
       GuardedBuffer<float> y(c.y_size()), dx(c.x_size());
       EXPECT_TRUE(ok(with.template forward<float>(c, y.data(), x.data(), filter.data(), {}, {}, stream)));
-      EXPECT_TRUE(ok(with.template data_gradient<float>(c, dx.data(), dy.data(), filter_of_dx, {}, stream)));
+      EXPECT_TRUE(
+          ok(with.template data_gradient<float>(c, dx.data(), dy.data(), filter_of_dx, 0, {}, stream)));
       return std::pair(y.download(), dx.download());
     };
     GuardedBuffer<float> transposed(c.filter_size());

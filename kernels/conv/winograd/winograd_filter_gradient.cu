@@ -21,8 +21,7 @@ struct Parameters {
   ConvGeometry geometry;
   const float* x;
   const float* dy;
-  float* dw;   // the first part; the others follow
-  float beta;  // of one part
+  float* dw;  // the first part; the others follow
   int64_t tiles, tiles_per_part;
   int tiles_h, tiles_w;
   int blocks_of_columns;
@@ -112,14 +111,7 @@ __device__ __forceinline__ void store_filters(const Parameters& p, const Shared<
     if (row0 + row >= g.k || column0 + column >= g.c) continue;
     float* to = dw + static_cast<int64_t>(row0 + row) * g.patch + column0 + column;
     to_filter<N>([&](int f) { return shared.products.template load<N>(f, row, column); },
-                 [&](int r, int s, Vec<N> value) {
-                   float* const of_tap = to + (r * 3 + s) * g.c;
-                   if (p.beta != 0) {  // one by one: together, ptxas 13.0 spills registers
-                     RONDO_UNROLL_BY(1)
-                     for (int j = 0; j < N; ++j) value.set(j, fmaf(p.beta, of_tap[j], value[j]));
-                   }
-                   value.store_unaligned(of_tap);
-                 });
+                 [&](int r, int s, const Vec<N>& value) { value.store_unaligned(to + (r * 3 + s) * g.c); });
   }
 }
 
@@ -181,16 +173,16 @@ int64_t filter_gradient_parts(const ConvGeometry& g) {
 }
 
 int64_t filter_gradient_workspace_bytes(const ConvGeometry& g) {
-  const int64_t parts = filter_gradient_parts(g);
-  return parts == 1 ? 0 : partials_bytes(g.k, g.patch, parts);
+  return partials_bytes(g.k, g.patch, filter_gradient_parts(g));
 }
 
 Status filter_gradient(TileKind kind, const FilterGradient& to, const float* dy, const float* x,
                        const ConvGeometry& g, int64_t parts, float* workspace, cudaStream_t stream) {
+  // The kernel has no register left for old values: the second pass adds them, also to a single part.
+  const bool in_workspace = parts > 1 || to.beta != 0;
   Parameters p = {};
   p.geometry = g;
-  p.x = x, p.dy = dy, p.dw = parts > 1 ? workspace : to.dw;
-  p.beta = parts > 1 ? 0 : to.beta;
+  p.x = x, p.dy = dy, p.dw = in_workspace ? workspace : to.dw;
   p.tiles_h = ceil_div(g.p, 2), p.tiles_w = ceil_div(g.q, 2);
   p.tiles = tiles_of(g), p.tiles_per_part = ceil_div(p.tiles, parts);
   const auto run = [&] {
@@ -203,9 +195,8 @@ Status filter_gradient(TileKind kind, const FilterGradient& to, const float* dy,
     return launch_filter_gradient<TileKind::gpu, WinogradGpuTile<8, 2>>(p, parts, stream);
   };
   RONDO_RETURN_IF_ERROR(run());
-  return parts > 1 ? sum_partials({workspace, g.k, g.patch, parts}, to.dw, g.patch, 1,
-                                  Epilogue{.beta = to.beta}, stream)
-                   : Status();
+  if (!in_workspace) return {};
+  return sum_partials({workspace, g.k, g.patch, parts}, to.dw, g.patch, 1, Epilogue{.beta = to.beta}, stream);
 }
 
 }  // namespace rondo::winograd
