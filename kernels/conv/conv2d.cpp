@@ -225,17 +225,21 @@ Status conv2d_filter_gradient_with_plan(const ConvPlan* wanted, FilterView<float
     check.require(g.k <= kMostBiasColumns, "there are ", g.k, " out_channels, must be at most ",
                   kMostBiasColumns, " with bias_gradient");
   }
-  check.workspace(workspace, std::max(workspace_bytes(problem, wanted),
-                                      db.data ? bias_gradient_workspace_bytes(g.output_pixels, g.k) : 0));
+  check.workspace(workspace, !db.data ? workspace_bytes(problem, wanted)
+                             : wanted ? bias_workspace_bytes(problem, *wanted)
+                                      : bias_workspace_bytes(problem));
   RONDO_RETURN_IF_ERROR(check.status());
 
+  bool needs_bias = db.data != nullptr;
   if (dw.size() > 0) {
     ConvPlan plan;
     RONDO_RETURN_IF_ERROR(find_plan(kName, problem, wanted, &plan));
-    RONDO_RETURN_IF_ERROR(
-        filter_gradient<T>(plan, {dw.data, epilogue.beta}, dy.data, x.data, g, workspace, stream));
+    const bool has_bias = has_bias_gradient(plan.method);
+    const FilterGradient to = {dw.data, epilogue.beta, has_bias ? db.data : nullptr};
+    RONDO_RETURN_IF_ERROR(filter_gradient<T>(plan, to, dy.data, x.data, g, workspace, stream));
+    needs_bias &= !has_bias;
   }
-  if (!db.data) return {};
+  if (!needs_bias) return {};
   return bias_gradient<const T>(db, {dy.data, g.output_pixels, g.k}, epilogue.beta, workspace, stream);
 }
 
@@ -257,7 +261,7 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
   bytes.data_gradient = bytes_of(ConvOperation::data_gradient);
   bytes.filter_gradient = bytes_of(ConvOperation::filter_gradient);
   bytes.filter_gradient_bias =
-      std::max(bytes.filter_gradient, bias_gradient_workspace_bytes(g.output_pixels, g.k));
+      bias_workspace_bytes({ConvOperation::filter_gradient, g, arithmetic, options.algorithm});
   return bytes;
 }
 

@@ -76,7 +76,10 @@ template <class T, class Y, class W>
                                           const Conv2dDataGradientEpilogue& epilogue, Workspace workspace,
                                           cudaStream_t stream);
 
-// The bias gradient: TODO
+// The bias gradient comes from the same pass over dy in the kernels for few channels and for groups, whose
+// threads have the values of dy in registers; its numerics are those of dw. The implicit GEMM and Winograd's
+// algorithm have them in shared memory in other orders, so with them the kernel of bias_gradient()
+// (../reduce/bias_gradient.h) reads dy a second time.
 template <class Y, class X>
 [[nodiscard]] Status conv2d_filter_gradient(FilterView<float> dw, ImageView<Y> dy, ImageView<X> x,
                                             const Conv2dOptions& options,

@@ -34,10 +34,11 @@ struct ConvEpilogue {
   float beta = 0;               // of the old value; only without a residual
 };
 
-// The result of a filter gradient: dw = sum + beta * dw.
+// The results of a filter gradient, sum + beta * old value.
 struct FilterGradient {
   float* dw = nullptr;
-  float beta = 0;  // 0: the old value is not read
+  float beta = 0;       // 0: the old values are not read
+  float* db = nullptr;  // of the bias; null: not computed. Only for kernels that has_bias_gradient() names
 };
 
 }  // namespace rondo

@@ -2,6 +2,8 @@
 
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/conv/direct/grouped.h>
+#include <rondo/kernels/gemm/split_k.h>
+#include <rondo/kernels/reduce/bias_gradient.h>
 
 #include <algorithm>
 
@@ -18,6 +20,13 @@ bool has_results(ConvOperation operation, const ConvGeometry& g) {
       break;
   }
   return g.k > 0 && g.patch > 0;
+}
+
+// Of the plans on all devices: the transposed copy of the filter may be needed.
+ConvPlan plan_with_largest_workspace(const ConvProblem& p) {
+  ConvPlan plan = {.method = choose_conv_method(p), .splits = conv_parts(p)};
+  plan.gemm.transposed_filter = p.operation == ConvOperation::data_gradient;
+  return plan;
 }
 
 }  // namespace
@@ -63,10 +72,18 @@ int64_t workspace_bytes(const ConvProblem& p, const ConvPlan& plan) {
          (plan.gemm.transposed_filter ? transposed_filter_bytes(g, p.arithmetic) : 0);
 }
 
-int64_t workspace_bytes(const ConvProblem& p) {
-  ConvPlan plan = {.method = choose_conv_method(p), .splits = conv_parts(p)};
-  plan.gemm.transposed_filter = p.operation == ConvOperation::data_gradient;  // if wgmma may need one
-  return workspace_bytes(p, plan);
+int64_t workspace_bytes(const ConvProblem& p) { return workspace_bytes(p, plan_with_largest_workspace(p)); }
+
+int64_t bias_workspace_bytes(const ConvProblem& p, const ConvPlan& plan) {
+  const ConvGeometry& g = p.geometry;
+  const int64_t of_dw = workspace_bytes(p, plan);
+  if (g.patch > 0 && has_bias_gradient(plan.method))
+    return of_dw + (plan.splits > 1 ? partials_bytes(1, g.k, plan.splits) : 0);
+  return std::max(of_dw, bias_gradient_workspace_bytes(g.output_pixels, g.k));
+}
+
+int64_t bias_workspace_bytes(const ConvProblem& p) {
+  return bias_workspace_bytes(p, plan_with_largest_workspace(p));
 }
 
 int64_t conv_sums_workspace_bytes(const ConvGeometry& g, Arithmetic arithmetic) {

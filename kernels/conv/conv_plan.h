@@ -47,6 +47,15 @@ int64_t workspace_bytes(const ConvProblem& problem, const ConvPlan& plan);
 // That of the plans on all devices.
 int64_t workspace_bytes(const ConvProblem& problem);
 
+// Whether the filter gradient's kernels of a method compute the bias gradient, too: those whose threads have
+// the values of dy in registers.
+constexpr bool has_bias_gradient(ConvMethod method) {
+  return method == ConvMethod::few_channels || method == ConvMethod::grouped;
+}
+// The workspace of a filter gradient with a bias gradient.
+int64_t bias_workspace_bytes(const ConvProblem& problem, const ConvPlan& plan);
+int64_t bias_workspace_bytes(const ConvProblem& problem);
+
 // The workspace of a forward convolution's sums, beside that of the convolution: the two use it one after the
 // other, where both do.
 int64_t conv_sums_workspace_bytes(const ConvGeometry& geometry, Arithmetic arithmetic);

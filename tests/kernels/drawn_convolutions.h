@@ -6,7 +6,6 @@
 #include <rondo/kernels/conv/conv_plan.h>
 #include <rondo/kernels/conv/conv_transpose2d.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
-#include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/tests/kernels/convolutions_by_tile.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -169,12 +168,10 @@ class ConvDraws {
     Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(
         x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr), c.options, dtype_of<T>);
     if (d.tile)
-      bytes = Conv2dWorkspaceBytes{
-          .forward = conv2d_partials_bytes(kForward, g, d.splits),
-          .data_gradient = conv2d_partials_bytes(kDataGradient, g, d.splits),
-          .filter_gradient_bias =
-              std::max(conv2d_partials_bytes(kFilterGradient, g, conv2d_splits(kFilterGradient, g)),
-                       bias_gradient_workspace_bytes(g.output_pixels, g.k))};
+      bytes = Conv2dWorkspaceBytes{.forward = conv2d_partials_bytes(kForward, g, d.splits),
+                                   .data_gradient = conv2d_partials_bytes(kDataGradient, g, d.splits),
+                                   .filter_gradient_bias = bias_workspace_bytes(
+                                       {kFilterGradient, g, kArithmetic}, filter_plan_of_tile(*d.tile, g))};
     GuardedBuffer<T> dev_x(rounded<T>(in.x), d.x), dev_filter(rounded<T>(in.filter), d.filter),
         dev_dy(rounded<T>(in.dy), d.dy), y(c.y_size(), d.y), dx(c.x_size(), d.dx),
         transposed(c.x_size(), d.dx);

@@ -6,10 +6,10 @@
 namespace rondo {
 namespace {
 
-template <class T>
+template <class T, bool kBias>
 __global__ __launch_bounds__(direct::kGradientThreads) void few_channels_filter_gradient_kernel(
     const direct::GradientParameters<T> p) {
-  direct::sum_filter_gradient<direct::InChannels::same>(p);
+  direct::sum_filter_gradient<direct::InChannels::same, kBias>(p);
 }
 
 }  // namespace
@@ -19,8 +19,9 @@ int64_t few_channels_parts(const ConvGeometry& g) { return direct::gradient_part
 template <class T>
 Status few_channels_filter_gradient(const FilterGradient& to, const T* dy, const T* x, const ConvGeometry& g,
                                     int64_t parts, float* workspace, cudaStream_t stream) {
-  return direct::launch_filter_gradient<direct::InChannels::same, T>("few_channels_filter_gradient",
-                                                                     few_channels_filter_gradient_kernel<T>,
+  const auto kernel =
+      to.db ? few_channels_filter_gradient_kernel<T, true> : few_channels_filter_gradient_kernel<T, false>;
+  return direct::launch_filter_gradient<direct::InChannels::same, T>("few_channels_filter_gradient", kernel,
                                                                      to, dy, x, g, parts, workspace, stream);
 }
 

@@ -3,7 +3,8 @@
 // Each thread accumulates 9 taps x 8 out channels in registers and iterates over rows of dy. For each pixel
 // it reads 8 values of dy and 9 of x, or 72 of x if each out channel has its own input channel (floats: 4 and
 // 36). The threads of a block that share results (its *row threads*) process different rows, and their sums
-// are added in shared memory in a fixed order. sum_partials() then adds the blocks.
+// are added in shared memory in a fixed order. sum_partials() then adds the blocks. The threads of the first
+// taps also add dy itself: the bias gradient.
 #pragma once
 
 #include <rondo/kernels/conv/conv_epilogue.cuh>
@@ -45,12 +46,13 @@ struct GradientParameters {
   bool dy_aligned, x_aligned;  // pixels begin at multiples of 16 bytes
   FilterGradient to;
   int64_t rows_per_part;
-  Partials partials;  // if data is null, the block stores the result itself
+  Partials partials, bias_partials;  // if data is null, the block stores the result itself
 };
 
 // Each thread stores its own row. The odd length puts the same value of 32 threads into 32 banks.
+template <bool kBias>
 struct GradientShared {
-  float sums[kGradientThreads][kTaps * kOutChannels + 1];
+  float sums[kGradientThreads][(kBias ? kTaps + 1 : kTaps) * kOutChannels + 1];
 };
 
 // The input channels of adjacent out channels of a thread: the same one, as many adjacent ones (depthwise),
@@ -98,10 +100,11 @@ __device__ __forceinline__ Vec<N> source_values(const T* from, int channel, int 
 template <InChannels kIn, class T>
 inline constexpr int kChannelsOfThread = kIn == InChannels::same || sizeof(T) == 2 ? kOutChannels : 4;
 
-template <InChannels kIn, class T>
+// kBias: with the bias gradient. Without it, a depthwise one of floats has 128 registers instead of 146.
+template <InChannels kIn, bool kBias, class T>
 __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>& p) {
   constexpr int N = kChannelsOfThread<kIn, T>;
-  auto& shared = shared_memory<GradientShared>();
+  auto& shared = shared_memory<GradientShared<kBias>>();
   const ConvGeometry& g = p.geometry;
   const GradientLayout layout = gradient_layout<N>(g);
   const int row_thread = threadIdx.x / layout.items_block;
@@ -120,9 +123,10 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
       offset[t] = (tap_h[t] * g.w + tap_w[t]) * g.c + c;
     }
     const int last_h = (g.r - 1) * g.dilation_h, last_w = (g.s - 1) * g.dilation_w;
-    Vec<N> sums[kTaps];
+    Vec<N> sums[kTaps], of_bias = Vec<N>::zero();
     RONDO_UNROLL
     for (int t = 0; t < kTaps; ++t) sums[t] = Vec<N>::zero();
+    const bool sums_bias = kBias && tap0 == 0;
 
     const int64_t rows = static_cast<int64_t>(g.images) * g.p;
     const int64_t begin = blockIdx.x * p.rows_per_part, end = min(begin + p.rows_per_part, rows);
@@ -133,6 +137,7 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
       const T* dy = p.dy + row * g.q * g.k + k0;
       for (int q = 0; q < g.q; ++q, dy += g.k) {
         const Vec<N> vec = load_some_values<N>(dy, g.k - k0, p.dy_aligned);
+        if (sums_bias) of_bias.add(vec);
         const int w0 = q * g.stride_w - g.pad_w;
         const T* from = image + (static_cast<int64_t>(h0) * g.w + w0) * g.c;
         const bool inside = h0 >= 0 && h0 + last_h < g.h && w0 >= 0 && w0 + last_w < g.w;
@@ -162,22 +167,30 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
       RONDO_UNROLL
       for (int j = 0; j < N; ++j) shared.sums[threadIdx.x][t * N + j] = sums[t][j];
     }
+    if constexpr (kBias) {
+      RONDO_UNROLL
+      for (int j = 0; j < N; ++j) shared.sums[threadIdx.x][kTaps * N + j] = of_bias[j];
+    }
   }
   __syncthreads();
 
-  for (int e = threadIdx.x; e < layout.items_block * kTaps * N; e += kGradientThreads) {
-    const int local = e / (kTaps * N), value = e % (kTaps * N);
+  constexpr int kValues = (kBias ? kTaps + 1 : kTaps) * N;
+  for (int e = threadIdx.x; e < layout.items_block * kValues; e += kGradientThreads) {
+    const int local = e / kValues, value = e % kValues;
     const int from_item = blockIdx.y * layout.items_block + local;
+    const bool is_bias = kBias && value / N == kTaps;
     const int tap = from_item / layout.chunks * kTaps + value / N;
     const int k = from_item % layout.chunks * N + value % N;
-    if (from_item >= layout.items || tap >= g.patch || k >= g.k) continue;
+    if (from_item >= layout.items || k >= g.k) continue;
+    if (is_bias ? from_item >= layout.chunks : tap >= g.patch) continue;
     float sum = 0;
     for (int lane = 0; lane < layout.row_threads; ++lane)
       sum += shared.sums[lane * layout.items_block + local][value];
     if (p.partials.data)
-      p.partials.row(blockIdx.x, tap)[k] = sum;
+      (is_bias ? p.bias_partials.row(blockIdx.x, 0) : p.partials.row(blockIdx.x, tap))[k] = sum;
     else
-      store_filter_gradient(p.to.dw + static_cast<int64_t>(k) * g.patch + tap, sum, p.to.beta);
+      store_filter_gradient(is_bias ? p.to.db + k : p.to.dw + static_cast<int64_t>(k) * g.patch + tap, sum,
+                            p.to.beta);
   }
 }
 
@@ -192,7 +205,7 @@ inline int64_t gradient_parts(const ConvGeometry& g) {
   return std::clamp<int64_t>(ceil_div<int64_t>(rows, kRowsPerThread * layout.row_threads), 1, most);
 }
 
-// Launches `kernel`, which calls sum_filter_gradient(), and the sum of the parts. `parts` must be
+// Launches `kernel`, which calls sum_filter_gradient(), with the bias gradient if `to` has one, and the sum of the parts. `parts` must be
 // gradient_parts() or 1.
 template <InChannels kIn, class T>
 Status launch_filter_gradient(const char* name, void (*kernel)(GradientParameters<T>),
@@ -204,16 +217,21 @@ Status launch_filter_gradient(const char* name, void (*kernel)(GradientParameter
   p.dy_aligned = rows_are_aligned<kOutChannels>(dy, g.k);
   p.x_aligned = rows_are_aligned<kOutChannels>(x, g.c);
   p.rows_per_part = ceil_div<int64_t>(static_cast<int64_t>(g.images) * g.p, parts);
-  if (parts > 1) p.partials = {workspace, g.patch, g.k, parts};
+  if (parts > 1) {
+    p.partials = {workspace, g.patch, g.k, parts};
+    p.bias_partials = {workspace + p.partials.part_size() * parts, 1, g.k, parts};
+  }
   const GradientLayout layout = gradient_layout<kChannelsOfThread<kIn, T>>(g);
   LaunchShape shape;
   shape.grid_x = parts;
   shape.grid_y = ceil_div(layout.items, layout.items_block);
   shape.block_x = kGradientThreads;
-  shape.shared_bytes = sizeof(GradientShared);
+  shape.shared_bytes = to.db ? sizeof(GradientShared<true>) : sizeof(GradientShared<false>);
   RONDO_RETURN_IF_ERROR(launch(name, shape, stream, kernel, p));
-  return parts > 1 ? sum_partials(p.partials, to.dw, 1, g.patch, Epilogue{.beta = to.beta}, stream)
-                   : Status();
+  if (parts == 1) return {};
+  RONDO_RETURN_IF_ERROR(sum_partials(p.partials, to.dw, 1, g.patch, Epilogue{.beta = to.beta}, stream));
+  if (to.db == nullptr) return {};
+  return sum_partials(p.bias_partials, to.db, g.k, 1, Epilogue{.beta = to.beta}, stream);
 }
 
 }  // namespace rondo::direct

@@ -9,10 +9,10 @@ using direct::InChannels;
 
 // Two blocks on a multiprocessor leave a thread all the registers that it can have. Without a number, ptxas
 // 13.0 keeps to 168 or 128, and spills.
-template <class T, InChannels kIn>
+template <class T, InChannels kIn, bool kBias>
 __global__ __launch_bounds__(direct::kGradientThreads,
                              2) void grouped_filter_gradient_kernel(const direct::GradientParameters<T> p) {
-  direct::sum_filter_gradient<kIn>(p);
+  direct::sum_filter_gradient<kIn, kBias>(p);
 }
 
 }  // namespace
@@ -23,8 +23,9 @@ template <class T>
 Status grouped_filter_gradient(const FilterGradient& to, const T* dy, const T* x, const ConvGeometry& g,
                                int64_t parts, float* workspace, cudaStream_t stream) {
   const auto launch = [&]<InChannels kIn>() {
-    return direct::launch_filter_gradient<kIn, T>("grouped_filter_gradient",
-                                                  grouped_filter_gradient_kernel<T, kIn>, to, dy, x, g, parts,
+    const auto kernel =
+        to.db ? grouped_filter_gradient_kernel<T, kIn, true> : grouped_filter_gradient_kernel<T, kIn, false>;
+    return direct::launch_filter_gradient<kIn, T>("grouped_filter_gradient", kernel, to, dy, x, g, parts,
                                                   workspace, stream);
   };
   switch (direct::in_channels_of(g)) {
