@@ -78,13 +78,12 @@ void backward(Replica& r, int64_t images) {
   check(gemm(d.flat, d.h3, w.w3, {.transpose_b = true}, r.workspace(), r.stream));
   check(avg_pool_relu_backward(d.h2, d.p2, a.h2, PoolWindow{}, AverageOver::window, r.stream));
 
-  check(conv2d_filter_gradient(g.w2, d.h2, a.p1, {}, {}, r.workspace(), r.stream));
-  check(bias_gradient(g.b2, rows(d.h2), 0.0f, r.workspace(), r.stream));
+  check(conv2d_filter_gradient(g.w2, d.h2, a.p1, {}, {.bias_gradient = g.b2}, r.workspace(), r.stream));
   check(conv2d_data_gradient(d.p1, d.h2, w.w2, {}, {}, r.workspace(), r.stream));
   check(avg_pool_relu_backward(d.h1, d.p1, a.h1, PoolWindow{}, AverageOver::window, r.stream));
 
-  check(conv2d_filter_gradient(g.w1, d.h1, a.x, {}, {}, r.workspace(), r.stream));
-  check(bias_gradient(g.b1, rows(d.h1), 0.0f, r.workspace(), r.stream));  // the images need no gradient
+  check(conv2d_filter_gradient(g.w1, d.h1, a.x, {}, {.bias_gradient = g.b1}, r.workspace(),
+                               r.stream));  // the images need no gradient
 }
 
 // ---- Data parallelism ----

@@ -70,7 +70,7 @@ int64_t scratch_bytes_of(int64_t n) {
   const Activations a = activations_in(nullptr, n);
   const auto conv = [](const auto& x, const auto& filter) {
     const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x, filter, {});
-    return std::max({bytes.forward, bytes.data_gradient, bytes.filter_gradient});
+    return std::max({bytes.forward, bytes.data_gradient, bytes.filter_gradient_bias});
   };
   return std::max({
       gemm_workspace_bytes({n, kHidden, kFlat}),     // h3
@@ -81,8 +81,6 @@ int64_t scratch_bytes_of(int64_t n) {
       gemm_workspace_bytes({n, kHidden, kClasses}),  // gradient of h3
       conv(a.x, w.w1),
       conv(a.p1, w.w2),
-      bias_gradient_workspace_bytes(n * 26 * 26, 20),
-      bias_gradient_workspace_bytes(n * 9 * 9, 50),
       bias_gradient_workspace_bytes(n, kHidden),
       bias_gradient_workspace_bytes(n, kClasses),
       softmax_cross_entropy_workspace_bytes(n, kClasses),

@@ -62,10 +62,6 @@ struct Activations {
 
 Activations activations_in(float* arena, int64_t images);
 
-// An image tensor as a matrix: one row per image and position, one column per channel.
-inline MatrixView<const float> rows(const ImageView<float>& image) {
-  return matrix<const float>(image.data, image.images * image.height * image.width, image.channels);
-}
 inline VectorView<float> elements(const MatrixView<float>& m) { return {m.data, m.rows * m.cols}; }
 inline VectorView<float> elements(const FilterView<float>& f) { return {f.data, f.size()}; }
 

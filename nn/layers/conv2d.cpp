@@ -2,11 +2,10 @@
 
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/workspace_bound.h>
-#include <rondo/kernels/core/counted.h>
+#include <rondo/nn/layers/conv_layer.h>
 #include <rondo/nn/layers/product_op.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace rondo::nn {
 
@@ -18,15 +17,7 @@ class ConvOp final : public ProductOp<ConvOp> {
       : ProductOp(bias, options.math, type), in_(in), out_(out), filter_(filter), options_(options) {}
 
   std::string description() const override {
-    std::string stride = options_.stride_h == 1 && options_.stride_w == 1
-                             ? std::string()
-                             : concat(", stride ", std::max(options_.stride_h, options_.stride_w));
-    const std::string dilation =
-        options_.dilation_h == 1 && options_.dilation_w == 1
-            ? std::string()
-            : concat(", dilation ", std::max(options_.dilation_h, options_.dilation_w));
-    return concat("conv ", out_.channels, " @ ", filter_.height, "x", filter_.width, stride, dilation,
-                  options_.groups > 1 ? concat(", ", options_.groups, " groups") : "", relu_ ? ", ReLU" : "",
+    return concat("conv ", out_.channels, filter_text(filter_, options_), relu_ ? ", ReLU" : "",
                   math_suffix(math_));
   }
   double flops() const override {
@@ -50,10 +41,11 @@ class ConvOp final : public ProductOp<ConvOp> {
                           context.stream);
   }
   template <class T>
-  Status weight_gradient(const OpContext& context) const {
+  Status parameter_gradients(const OpContext& context) const {
     return conv2d_filter_gradient(
         filter(context.parameter_gradients[0]), ImageView<const T>(context.output_gradient.image<T>()),
-        context.inputs[0].image<T>(), options_, {}, context.workspace, context.stream);
+        context.inputs[0].image<T>(), options_, {.bias_gradient = bias_gradient_view(context)},
+        context.workspace, context.stream);
   }
   template <class T>
   Status input_gradient(const OpContext& context) const {
@@ -68,9 +60,8 @@ class ConvOp final : public ProductOp<ConvOp> {
     const ImageView<const float> x = {nullptr, batch, in_.height, in_.width, in_.channels};
     const Conv2dWorkspaceBytes bytes =
         of_conv(x, filter(static_cast<const float*>(nullptr)), options_, type_);
-    const int64_t of_bias = bias_gradient_workspace_bytes(batch * out_.height * out_.width, out_.channels);
-    return std::max({sums_ ? bytes.forward_sums : bytes.forward, bytes.data_gradient, bytes.filter_gradient,
-                     has_bias_ ? of_bias : 0});
+    return std::max({sums_ ? bytes.forward_sums : bytes.forward, bytes.data_gradient,
+                     has_bias_ ? bytes.filter_gradient_bias : bytes.filter_gradient});
   }
   template <class T>
   FilterView<T> filter(T* data) const {
@@ -91,29 +82,9 @@ AnyModule Conv2d::with_outputs(int64_t outputs) const {
 }
 
 Value Conv2d::build(Graph& graph, Value x) const {
-  const rondo::Conv2dOptions options = {
-      options_.stride.height,   options_.stride.width,
-      options_.padding.height,  options_.padding.width,
-      ConvAlgorithm::automatic, math_of_products("Conv2d", options_.math, graph, x.type),
-      options_.dilation.height, options_.dilation.width,
-      options_.groups};
-  if (out_channels_ < 1 || filter_.height < 1 || filter_.width < 1 || options.stride_h < 1 ||
-      options.stride_w < 1 || options.pad_h < 0 || options.pad_w < 0 || options.dilation_h < 1 ||
-      options.dilation_w < 1)
-    throw Error(bad_argument("Conv2d: ", counted(out_channels_, "filter"), " of ", filter_.height, " x ",
-                             filter_.width, " with stride ", options.stride_h, " x ", options.stride_w,
-                             ", dilation ", options.dilation_h, " x ", options.dilation_w, " and padding ",
-                             options.pad_h, " x ", options.pad_w,
-                             ": all but the padding must be at least 1"));
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  const int64_t most = std::max({filter_.height, filter_.width, options.stride_h, options.stride_w,
-                                 options.pad_h, options.pad_w, options.dilation_h, options.dilation_w});
-  if (most > kMost)
-    throw Error(bad_argument("Conv2d: a side of the filter, the stride, the dilation or the padding is ",
-                             most, ", must be at most ", kMost));
-  if (options.groups < 1 || x.shape.channels % options.groups != 0 || out_channels_ % options.groups != 0)
-    throw Error(bad_argument("Conv2d: groups is ", options.groups, ", must be a divisor of ",
-                             x.shape.channels, " input channels and of ", out_channels_, " output channels"));
+  const rondo::Conv2dOptions options =
+      conv_options(options_, math_of_products("Conv2d", options_.math, graph, x.type));
+  check_conv_layer("Conv2d", out_channels_, filter_, options, x.shape.channels);
   const int64_t in_channels = x.shape.channels / options.groups;
   checked_product("Conv2d: the weight", {out_channels_, filter_.height, filter_.width, in_channels});
   const auto [p, q] =

@@ -13,6 +13,7 @@ namespace rondo::nn {
 
 // in: number of inputs in an output's sum. out: number of outputs that an input contributes to. Linear:
 // inputs and outputs. Conv2d: r * s * input channels and r * s * output channels, whatever the stride.
+// ConvTranspose2d: the two exchanged, as in PyTorch.
 struct Fans {
   int64_t in, out;
 };

@@ -35,10 +35,12 @@ class LinearOp final : public ProductOp<LinearOp> {
         context.workspace, context.stream);
   }
   template <class T>
-  Status weight_gradient(const OpContext& context) const {
-    return gemm(matrix(context.parameter_gradients[0], inputs_, outputs_), context.inputs[0].samples<T>(),
-                MatrixView<const T>(context.output_gradient.samples<T>()),
-                {.transpose_a = true, .math = math_}, context.workspace, context.stream);
+  Status parameter_gradients(const OpContext& context) const {
+    RONDO_RETURN_IF_ERROR(gemm(matrix(context.parameter_gradients[0], inputs_, outputs_),
+                               context.inputs[0].samples<T>(),
+                               MatrixView<const T>(context.output_gradient.samples<T>()),
+                               {.transpose_a = true, .math = math_}, context.workspace, context.stream));
+    return sum_bias_gradient<T>(context);
   }
   template <class T>
   Status input_gradient(const OpContext& context) const {

@@ -1,4 +1,4 @@
-// ProductOp: what the operations of a convolution and of a linear layer have in common: a weight, an optional
+// ProductOp: what the operations of convolutions and of a linear layer have in common: a weight, an optional
 // bias that is added to each output channel, and a ReLU that may be fused.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace rondo::nn {
 
 // Layer: the derived class. For the element type T of the activations it has product<T>(context), which
-// computes the output; weight_gradient<T>(context); and input_gradient<T>(context).
+// computes the output; parameter_gradients<T>(context); and input_gradient<T>(context).
 template <class Layer>
 class ProductOp : public Op {
  public:
@@ -34,6 +34,20 @@ class ProductOp : public Op {
     return {context.parameters[1], context.output.shape.channels};
   }
 
+  // Empty without a bias.
+  VectorView<float> bias_gradient_view(const OpContext& context) const {
+    if (!has_bias_) return {};
+    return {context.parameter_gradients[1], context.output_gradient.shape.channels};
+  }
+  // The sum of the output's gradient over all pixels, if there is a bias.
+  template <class T>
+  Status sum_bias_gradient(const OpContext& context) const {
+    if (!has_bias_) return {};
+    return bias_gradient(bias_gradient_view(context),
+                         MatrixView<const T>(context.output_gradient.pixels<T>()), 0.0f, context.workspace,
+                         context.stream);
+  }
+
   bool has_bias_, relu_ = false;
   Math math_;
   DType type_;  // of the activations
@@ -45,12 +59,8 @@ class ProductOp : public Op {
   template <class T>
   Status backward_in(const OpContext& context) const {
     const VectorView<T> dy = context.output_gradient.elements<T>();
-    const MatrixView<const T> pixels = context.output_gradient.pixels<T>();
     if (relu_) RONDO_RETURN_IF_ERROR(relu_backward(dy, dy, context.output.elements<T>(), context.stream));
-    RONDO_RETURN_IF_ERROR(layer().template weight_gradient<T>(context));
-    if (has_bias_)
-      RONDO_RETURN_IF_ERROR(bias_gradient({context.parameter_gradients[1], pixels.cols}, pixels, 0.0f,
-                                          context.workspace, context.stream));
+    RONDO_RETURN_IF_ERROR(layer().template parameter_gradients<T>(context));
     if (!context.input_gradients[0].data) return {};
     return layer().template input_gradient<T>(context);
   }
