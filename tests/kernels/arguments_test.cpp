@@ -12,6 +12,7 @@
 #include <rondo/kernels/activation/relu.h>
 #include <rondo/kernels/activation/sigmoid.h>
 #include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/conv/conv_transpose2d.h>
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/columns.h>
@@ -245,13 +246,35 @@ std::vector<Operation> convolutions_of(const ConvKind& kind) {
              return conv2d_data_gradient(dx, dy, filter, conv.options, {},
                                          a.workspace(conv.bytes().data_gradient), stream);
            }},
-          {name("conv2d_filter_gradient"), [kind](Arguments& a, cudaStream_t stream) {
+          {name("conv2d_filter_gradient"),
+           [kind](Arguments& a, cudaStream_t stream) {
              const ConvArguments<T> conv(a, kind);
              const auto dw = a.output("dw", conv.template filter<float>());
              const auto dy = a.input("dy", conv.template y<const T>());
              const auto x = a.input("x", conv.template x<const T>());
              return conv2d_filter_gradient(dw, dy, x, conv.options, {},
                                            a.workspace(conv.bytes().filter_gradient), stream);
+           }},
+          {name("conv2d_filter_gradient") + "_bias_gradient",
+           [kind = with_sums](Arguments& a, cudaStream_t stream) {
+             const ConvArguments<T> conv(a, kind);
+             const auto dw = a.output("dw", conv.template filter<float>());
+             const auto dy = a.input("dy", conv.template y<const T>());
+             const auto x = a.input("x", conv.template x<const T>());
+             Conv2dFilterGradientEpilogue epilogue;
+             epilogue.bias_gradient = a.output("bias_gradient", VectorView<float>{nullptr, conv.k});
+             return conv2d_filter_gradient(dw, dy, x, conv.options, epilogue,
+                                           a.workspace(conv.bytes().filter_gradient_bias), stream);
+           }},
+          {name("conv_transpose2d"), [kind](Arguments& a, cudaStream_t stream) {
+             const ConvArguments<T> conv(a, kind);
+             const auto y = a.output("y", conv.template x<T>());
+             const auto x = a.input("x", conv.template y<const T>());
+             const auto filter = a.input("filter", conv.template filter<const T>());
+             ConvTranspose2dEpilogue epilogue;
+             epilogue.bias = a.input("bias", VectorView<const float>{nullptr, conv.c});
+             return conv_transpose2d(y, x, filter, conv.options, epilogue,
+                                     a.workspace(conv.bytes().data_gradient), stream);
            }}};
 }
 

@@ -48,8 +48,8 @@ Status data_gradient(TileKind kind, float* dx, const float* dy, const float* fil
 
 // The number of parts that the sum over the tiles is split into. It depends only on the shape.
 int64_t filter_gradient_parts(const ConvGeometry& geometry);
-// `parts` must be filter_gradient_parts() or 1. The workspace has filter_gradient_workspace_bytes(); one part
-// without beta needs none.
+// `parts` must be filter_gradient_parts() or 1. The workspace has filter_gradient_workspace_bytes(), 0
+// of an empty batch; one part without beta needs none.
 int64_t filter_gradient_workspace_bytes(const ConvGeometry& geometry);
 Status filter_gradient(TileKind kind, const FilterGradient& to, const float* dy, const float* x,
                        const ConvGeometry& geometry, int64_t parts, float* workspace, cudaStream_t stream);

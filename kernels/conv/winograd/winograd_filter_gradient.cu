@@ -173,12 +173,12 @@ int64_t filter_gradient_parts(const ConvGeometry& g) {
 }
 
 int64_t filter_gradient_workspace_bytes(const ConvGeometry& g) {
-  return partials_bytes(g.k, g.patch, filter_gradient_parts(g));
+  return tiles_of(g) == 0 ? 0 : partials_bytes(g.k, g.patch, filter_gradient_parts(g));
 }
 
 Status filter_gradient(TileKind kind, const FilterGradient& to, const float* dy, const float* x,
                        const ConvGeometry& g, int64_t parts, float* workspace, cudaStream_t stream) {
-  // The kernel has no register left for old values: the second pass adds them, also to a single part.
+  // The kernel has no register left for old values: the second pass adds them, also to one part or none.
   const bool in_workspace = parts > 1 || to.beta != 0;
   Parameters p = {};
   p.geometry = g;
@@ -194,9 +194,10 @@ Status filter_gradient(TileKind kind, const FilterGradient& to, const float* dy,
       return launch_filter_gradient<TileKind::small_gpu, WinogradGpuTile<8, 4, 1>>(p, parts, stream);
     return launch_filter_gradient<TileKind::gpu, WinogradGpuTile<8, 2>>(p, parts, stream);
   };
-  RONDO_RETURN_IF_ERROR(run());
+  if (p.tiles > 0 || !in_workspace) RONDO_RETURN_IF_ERROR(run());
   if (!in_workspace) return {};
-  return sum_partials({workspace, g.k, g.patch, parts}, to.dw, g.patch, 1, Epilogue{.beta = to.beta}, stream);
+  return sum_partials({workspace, g.k, g.patch, p.tiles > 0 ? parts : 0}, to.dw, g.patch, 1,
+                      Epilogue{.beta = to.beta}, stream);
 }
 
 }  // namespace rondo::winograd

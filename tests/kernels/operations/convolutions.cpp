@@ -1,4 +1,4 @@
-#include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/conv/conv_transpose2d.h>
 #include <rondo/tests/kernels/operations/operations.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 
@@ -19,16 +19,26 @@ void add_convolutions(std::vector<Operation>& all, const std::string& name, cons
              o.workspace(workspace_bytes(c).forward_sums), o.stream());
        }});
   all.push_back({"conv2d_data_gradient_" + name, [=](Operands& o) {
-                   float *dx = o.out(c.x_size()), *dy = o.in(c.y_size()), *filter = o.in(c.filter_size());
+                   float *dx = o.in_out(c.x_size()), *dy = o.in(c.y_size()), *filter = o.in(c.filter_size());
                    return conv2d_data_gradient(x_view(c, dx), y_view<const float>(c, dy),
-                                               filter_view<const float>(c, filter), c.options, {},
+                                               filter_view<const float>(c, filter), c.options, {.beta = 0.5f},
                                                o.workspace(workspace_bytes(c).data_gradient), o.stream());
                  }});
   all.push_back({"conv2d_filter_gradient_" + name, [=](Operands& o) {
-                   float *dw = o.out(c.filter_size()), *dy = o.in(c.y_size()), *x = o.in(c.x_size());
-                   return conv2d_filter_gradient(filter_view(c, dw), y_view<const float>(c, dy),
-                                                 x_view<const float>(c, x), c.options, {},
-                                                 o.workspace(workspace_bytes(c).filter_gradient), o.stream());
+                   float *dw = o.in_out(c.filter_size()), *db = o.in_out(c.k), *dy = o.in(c.y_size()),
+                         *x = o.in(c.x_size());
+                   return conv2d_filter_gradient(
+                       filter_view(c, dw), y_view<const float>(c, dy), x_view<const float>(c, x), c.options,
+                       {.beta = 0.5f, .bias_gradient = {db, c.k}},
+                       o.workspace(workspace_bytes(c).filter_gradient_bias), o.stream());
+                 }});
+  all.push_back({"conv_transpose2d_" + name, [=](Operands& o) {
+                   float *y = o.out(c.x_size()), *x = o.in(c.y_size()), *filter = o.in(c.filter_size()),
+                         *bias = o.in(c.c);
+                   return conv_transpose2d(x_view(c, y), y_view<const float>(c, x),
+                                           filter_view<const float>(c, filter), c.options,
+                                           {.bias = {bias, c.c}, .relu = true},
+                                           o.workspace(workspace_bytes(c).data_gradient), o.stream());
                  }});
 }
 

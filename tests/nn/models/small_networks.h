@@ -4,6 +4,7 @@
 #include <rondo/nn/layers/attention.h>
 #include <rondo/nn/layers/batch_norm.h>
 #include <rondo/nn/layers/conv2d.h>
+#include <rondo/nn/layers/conv_transpose2d.h>
 #include <rondo/nn/layers/linear.h>
 #include <rondo/nn/layers/norm.h>
 #include <rondo/nn/layers/simple.h>
@@ -71,6 +72,17 @@ inline AnyModule small_network_of_norms(int64_t classes = 3) {
                     Linear(classes)};
 }
 
+// Transposed convolutions with output padding and a ReLU, with a dilation and groups, and without overlap.
+inline AnyModule small_upsampling_network(int64_t classes = 3) {
+  return Sequential{Conv2d(6, 3, {.stride = 2, .padding = 1}),
+                    ConvTranspose2d(8, 3, {.stride = 2, .padding = 1, .output_padding = 1}),
+                    ReLU(),
+                    ConvTranspose2d(4, 2, {.dilation = 2, .groups = 4}),
+                    ConvTranspose2d(3, 2, {.stride = 2}),
+                    Flatten(),
+                    Linear(classes)};
+}
+
 // Attention of two heads of the 9 patches of an image, and GELU by tanh.
 inline AnyModule small_transformer() {
   const Residual::Options sum = {.relu = false};
@@ -99,6 +111,7 @@ inline std::vector<std::pair<const char*, AnyModule>> small_networks() {
           {"twice", TwiceTheInput()},
           {"groups", small_network_of_groups()},
           {"norms", small_network_of_norms()},
+          {"upsampling", small_upsampling_network()},
           {"transformer", small_transformer()}};
 }
 

@@ -247,6 +247,10 @@ Pair norms_pair(int64_t batch, Precision precision = Math::fp32) {
   constexpr nn::Shape kInput = {9, 7, 3};
   return {nn::small_network_of_norms(10), kInput, ReferenceNetwork::sample_norms(kInput), batch, precision};
 }
+Pair upsampling_pair(int64_t batch, Precision precision = Math::fp32) {
+  constexpr nn::Shape kInput = {7, 5, 3};
+  return {nn::small_upsampling_network(10), kInput, ReferenceNetwork::upsampling(kInput), batch, precision};
+}
 Pair mlp_pair(int64_t layers, int64_t width, int64_t batch, Precision precision = Math::fp32) {
   constexpr nn::Shape kInput = {1, 1, 40};
   return {nn::mlp(layers, width), kInput, ReferenceNetwork::mlp(kInput, layers, width), batch, precision};
@@ -256,6 +260,7 @@ TEST(LayerByLayer, LeNet) { expect_layers_agree(lenet_pair(4)); }
 TEST(LayerByLayer, ResNet18) { expect_layers_agree(resnet_pair(12, 3)); }
 TEST(LayerByLayer, MobileNet) { expect_layers_agree(mobilenet_pair(12, 3)); }
 TEST(LayerByLayer, VisionTransformer) { expect_layers_agree(vit_pair(12, 3, 4)); }
+TEST(LayerByLayer, TransposedConvolutions) { expect_layers_agree(upsampling_pair(4)); }
 TEST(LayerByLayer, NormsOfSamples) { expect_layers_agree(norms_pair(5)); }
 TEST(LayerByLayer, DeepMlp) { expect_layers_agree(mlp_pair(90, 24, 5)); }
 TEST(LayerByLayer, WideMlp) { expect_layers_agree(mlp_pair(3, 515, 9)); }
@@ -280,6 +285,9 @@ TEST_F(LayerByLayerInTf32, VisionTransformer) {
   expect_layers_agree(vit_pair(12, 3, 2, Math::tf32), kOneLayerTf32);
 }
 TEST_F(LayerByLayerInTf32, WideMlp) { expect_layers_agree(mlp_pair(3, 515, 9, Math::tf32), kOneLayerTf32); }
+TEST_F(LayerByLayerInTf32, TransposedConvolutions) {
+  expect_layers_agree(upsampling_pair(4, Math::tf32), kOneLayerTf32);
+}
 TEST_F(LayerByLayerInTf32x3, LeNet) { expect_layers_agree(lenet_pair(4, Math::tf32x3)); }
 TEST_F(LayerByLayerInTf32x3, ResNet18) { expect_layers_agree(resnet_pair(12, 3, Math::tf32x3)); }
 TEST_F(LayerByLayerInTf32x3, WideMlp) { expect_layers_agree(mlp_pair(3, 515, 9, Math::tf32x3)); }
@@ -296,6 +304,9 @@ TEST_F(LayerByLayerInBf16, VisionTransformer) {
   // The attention rounds three times: its scores, their softmax and the result.
   expect_layers_agree(vit_pair(12, 3, 2, DType::bfloat16), {0x1p-8, 0x1p-8, 2e-6});
 }
+TEST_F(LayerByLayerInBf16, TransposedConvolutions) {
+  expect_layers_agree(upsampling_pair(4, DType::bfloat16), kOneLayerBf16);
+}
 TEST_F(LayerByLayerInBf16, NormsOfSamples) {
   expect_layers_agree(norms_pair(5, DType::bfloat16), kOneLayerBf16);
 }
@@ -307,6 +318,7 @@ TEST(WholeModel, LeNet) { expect_models_agree(lenet_pair(4), 1e-5, 1e-4); }
 TEST(WholeModel, ResNet18) { expect_models_agree(resnet_pair(12, 3), 1e-5, 1e-4); }
 TEST(WholeModel, MobileNet) { expect_models_agree(mobilenet_pair(12, 3), 1e-5, 1e-4); }
 TEST(WholeModel, VisionTransformer) { expect_models_agree(vit_pair(28, 2, 4), 1e-5, 1e-4); }
+TEST(WholeModel, TransposedConvolutions) { expect_models_agree(upsampling_pair(4), 1e-5, 1e-4); }
 TEST(WholeModel, NormsOfSamples) { expect_models_agree(norms_pair(5), 1e-5, 1e-4); }
 TEST(WholeModel, DeepMlp) { expect_models_agree(mlp_pair(90, 24, 5), 1e-5, 1e-4); }
 TEST(WholeModel, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9), 1e-5, 1e-4); }
@@ -327,6 +339,9 @@ TEST_F(WholeModelInBf16, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9, DTyp
 TEST(DoublePrecision, GradientsOfLeNetAreSlopes) { expect_gradients_are_slopes(lenet_pair(2), 4); }
 TEST(DoublePrecision, GradientsOfResNet18AreSlopes) { expect_gradients_are_slopes(resnet_pair(9, 2), 1); }
 TEST(DoublePrecision, GradientsOfMobileNetAreSlopes) { expect_gradients_are_slopes(mobilenet_pair(9, 2), 1); }
+TEST(DoublePrecision, GradientsOfTransposedConvolutionsAreSlopes) {
+  expect_gradients_are_slopes(upsampling_pair(3), 6);
+}
 TEST(DoublePrecision, GradientsOfTheTransformerAreSlopes) {
   expect_gradients_are_slopes(vit_pair(12, 2, 2), 2);
 }

@@ -1,4 +1,5 @@
 #include <rondo/tests/kernels/reference/conv_reference.h>
+#include <rondo/tests/kernels/reference/conv_transpose_reference.h>
 #include <rondo/tests/nn/reference/layers.h>
 
 #include <algorithm>
@@ -64,6 +65,40 @@ class Conv : public ReferenceLayer {
   }
   nn::Shape in_;
   ReferenceConv conv_;
+};
+
+class ConvTranspose : public ReferenceLayer {
+ public:
+  ConvTranspose(nn::Shape in, const ReferenceConvTranspose& conv) : in_(in), conv_(conv) {
+    const TransposedCase one = terms(1);
+    output = {one.h.outputs(), one.w.outputs(), conv.channels};
+    parameter_sizes = {one.filter_size(), conv.channels};
+  }
+  bool rectified() const override { return conv_.relu; }
+
+  Doubles forward(int64_t batch, Tensors x, std::span<const Doubles> p) const override {
+    Doubles y = transposed_sums(terms(batch), *x[0], p[0]);
+    for (size_t i = 0; i < y.size(); ++i) y[i] += p[1][i % p[1].size()];
+    if (conv_.relu) rectify(y);
+    return y;
+  }
+  ReferenceGradients backward(int64_t batch, Tensors x, const Doubles& y, const Doubles& dy,
+                              std::span<const Doubles> p) const override {
+    const Doubles g = masked(dy, y, conv_.relu);
+    return {{transposed_data_gradient(terms(batch), g, p[0])},
+            {transposed_filter_gradient(terms(batch), g, *x[0]), column_sums(g, p[1].size())}};
+  }
+
+ private:
+  TransposedCase terms(int64_t batch) const {
+    const auto axis = [&](int64_t size) {
+      return TransposedAxis{size,          conv_.filter,   conv_.stride,        conv_.padding,
+                            conv_.padding, conv_.dilation, conv_.output_padding};
+    };
+    return {batch, in_.channels, conv_.channels, axis(in_.height), axis(in_.width), conv_.groups};
+  }
+  nn::Shape in_;
+  ReferenceConvTranspose conv_;
 };
 
 class BatchNorm : public ReferenceLayer {
@@ -408,6 +443,9 @@ class Attention : public ReferenceLayer {
 
 ReferenceLayerPtr make_conv(nn::Shape input, const ReferenceConv& conv) {
   return std::make_unique<Conv>(input, conv);
+}
+ReferenceLayerPtr make_conv_transpose(nn::Shape input, const ReferenceConvTranspose& conv) {
+  return std::make_unique<ConvTranspose>(input, conv);
 }
 ReferenceLayerPtr make_batch_norm(nn::Shape input, bool relu) {
   return std::make_unique<BatchNorm>(input, relu);

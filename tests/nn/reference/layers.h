@@ -42,6 +42,11 @@ struct ReferenceConv {
   bool bias = true;
 };
 ReferenceLayerPtr make_conv(nn::Shape input, const ReferenceConv& conv);
+struct ReferenceConvTranspose {
+  int64_t channels, filter, stride = 1, padding = 0, output_padding = 0, dilation = 1, groups = 1;
+  bool relu = false;
+};
+ReferenceLayerPtr make_conv_transpose(nn::Shape input, const ReferenceConvTranspose& conv);  // with bias
 // With the batch's statistics. Parameters: gamma, beta.
 ReferenceLayerPtr make_batch_norm(nn::Shape input, bool relu);
 // Layer norm: of the channels of each position. Parameters: gamma, beta.

@@ -104,6 +104,19 @@ ReferenceNetwork ReferenceNetwork::sample_norms(nn::Shape input, int64_t classes
   return net;
 }
 
+ReferenceNetwork ReferenceNetwork::upsampling(nn::Shape input, int64_t classes) {
+  ReferenceNetwork net(input);
+  int x = net.conv(-1, {.channels = 6, .filter = 3, .stride = 2, .padding = 1});
+  const auto transposed = [&](const ReferenceConvTranspose& conv) {
+    x = net.add(make_conv_transpose(net.shape(x), conv), {x});
+  };
+  transposed({.channels = 8, .filter = 3, .stride = 2, .padding = 1, .output_padding = 1, .relu = true});
+  transposed({.channels = 4, .filter = 2, .dilation = 2, .groups = 4});
+  transposed({.channels = 3, .filter = 2, .stride = 2, .groups = 1});
+  net.linear(x, classes, false);
+  return net;
+}
+
 ReferenceNetwork ReferenceNetwork::mlp(nn::Shape input, int64_t layers, int64_t width, int64_t outputs) {
   ReferenceNetwork net(input);
   int x = -1;

@@ -16,6 +16,7 @@ class ReferenceNetwork {
   static ReferenceNetwork mobilenet(nn::Shape input, int64_t classes = 10);
   static ReferenceNetwork vit(nn::Shape input, int64_t classes = 10, int64_t blocks = 4);
   static ReferenceNetwork sample_norms(nn::Shape input, int64_t classes = 10);  // small_network_of_norms()
+  static ReferenceNetwork upsampling(nn::Shape input, int64_t classes = 10);    // small_upsampling_network()
   static ReferenceNetwork mlp(nn::Shape input, int64_t layers, int64_t width, int64_t outputs = 10);
 
   struct Node {
