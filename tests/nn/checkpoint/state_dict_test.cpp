@@ -8,6 +8,7 @@
 #include <rondo/nn/layers/attention.h>
 #include <rondo/nn/layers/batch_norm.h>
 #include <rondo/nn/layers/conv2d.h>
+#include <rondo/nn/layers/conv_transpose2d.h>
 #include <rondo/nn/layers/linear.h>
 #include <rondo/nn/layers/simple.h>
 #include <rondo/nn/models/models.h>
@@ -137,6 +138,39 @@ TEST_F(StateDict, ComputesInPyTorchsLayoutsWhatTheModelDoes) {
     for (size_t o = 0; o < want.size(); ++o)
       EXPECT_NEAR(y[n * want.size() + o], want[o], 1e-5 * std::max(1.0, std::abs(want[o])));
   }
+}
+
+// Each pixel of the input adds a filter [in, out of the group, r, s] to the output.
+TEST_F(StateDict, ATransposedConvolutionHasPyTorchsLayout) {
+  constexpr Shape kSmall = {3, 2, 4};
+  constexpr int64_t kOut = 6, kGroups = 2, kOfGroup = kOut / kGroups, kRows = 7, kColumns = 5;
+  DataParallel model(
+      Sequential{ConvTranspose2d(kOut, {2, 3}, {.stride = 2, .output_padding = {1, 0}, .groups = kGroups}),
+                 Flatten()},
+      kSmall, options());
+  save_state_dict(path_, model);
+  EXPECT_EQ(read_safetensors(path_).tensors[0].shape, (std::vector<int64_t>{4, 3, 2, 3}));
+  Dict dict = dict_of(path_);
+  const std::vector<float> x = normal_values(kSmall.size(), 9), y = model.predict(x);
+  std::vector<double> want(static_cast<size_t>(kRows * kColumns * kOut));  // NHWC
+  for (size_t i = 0; i < want.size(); ++i) want[i] = double{dict["0.bias"][i % kOut]};
+  for (int64_t k = 0; k < 4; ++k)
+    for (int64_t pixel = 0; pixel < 6; ++pixel)
+      for (int64_t e = 0; e < kOfGroup * 6; ++e) {
+        const int64_t h = pixel / 2 * 2 + e % 6 / 3, w = pixel % 2 * 2 + e % 3,
+                      out = k / (4 / kGroups) * kOfGroup + e / 6;
+        want[static_cast<size_t>((h * kColumns + w) * kOut + out)] +=
+            double{dict["0.weight"][static_cast<size_t>(k * kOfGroup * 6 + e)]} *
+            double{x[static_cast<size_t>(pixel * 4 + k)]};
+      }
+  ASSERT_EQ(y.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(y[i], want[i], 1e-5) << i;
+  DataParallel other(
+      Sequential{ConvTranspose2d(kOut, {2, 3}, {.stride = 2, .output_padding = {1, 0}, .groups = kGroups}),
+                 Flatten()},
+      kSmall, options(1, 7));
+  load_state_dict(path_, other);
+  EXPECT_TRUE(all_equal_bits(parameters_of(other), parameters_of(model)));
 }
 
 TEST_F(StateDict, HasPyTorchsNamesAndShapes) {

@@ -194,6 +194,13 @@ TEST(Graph, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(says(refusal(Conv2d(0, 3), kNetworkInput), "Conv2d: 0 filters"));
   EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.stride = 0}), kNetworkInput), "stride 0 x 0"));
   EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.padding = -1}), kNetworkInput), "padding -1 x -1"));
+  EXPECT_TRUE(says(refusal(ConvTranspose2d(0, 3), kNetworkInput), "ConvTranspose2d: 0 filters"));
+  EXPECT_TRUE(says(refusal(ConvTranspose2d(4, 3, {.groups = 4}), kNetworkInput),
+                   "ConvTranspose2d: groups is 4, must be a divisor of 2 input channels"));
+  EXPECT_TRUE(says(refusal(ConvTranspose2d(4, 3, {.stride = 2, .output_padding = {1, 2}}), kNetworkInput),
+                   "output_padding is 1 x 2, must be at least 0 and below the stride, 2 x 2"));
+  EXPECT_TRUE(says(refusal(ConvTranspose2d(4, 3, {.padding = {6, 5}}), kNetworkInput),
+                   "padding 6 x 5 leaves nothing of the result of an input of 9 x 9 x 2"));
   EXPECT_TRUE(says(refusal(MaxPool2d(10), kNetworkInput), "MaxPool2d: the window of 10 x 10 does not fit"));
   EXPECT_TRUE(says(refusal(AvgPool2d(2, {.padding = 2}), kNetworkInput), "AvgPool2d: the window is 2 x 2"));
   EXPECT_TRUE(says(refusal(AvgPool2d(2, {.padding_end = Size2d{0, 2}}), kNetworkInput), "at the end 0 x 2"));
