@@ -58,7 +58,7 @@ TEST_P(Winograd, ForwardAndDataGradientMatchTheDefinition) {
                                        {.bias = biases.data(), .relu = true}, g, scratch.data(), stream)));
       ASSERT_TRUE(ok(
           winograd::forward(kind, plain.data(), in.data(), weights.data(), {}, g, scratch.data(), stream)));
-      ASSERT_TRUE(ok(winograd::data_gradient(kind, dx.data(), gradient.data(), weights.data(), g,
+      ASSERT_TRUE(ok(winograd::data_gradient(kind, dx.data(), gradient.data(), weights.data(), {}, g,
                                              scratch.data(), stream)));
       EXPECT_TRUE(all_near(out.download(), expected_y, 0)) << what;
       EXPECT_TRUE(all_near(plain.download(), expected_plain, 0)) << what;
@@ -74,10 +74,17 @@ TEST_P(Winograd, FilterGradientMatchesTheDefinitionForAnyNumberOfParts) {
       for (const int64_t cut : {parts, int64_t{1}}) {
         GuardedBuffer<float> gradient(y, offset), in(x, offset), dw(c.filter_size(), offset),
             scratch(winograd::filter_gradient_workspace_bytes(g) / 4);
-        ASSERT_TRUE(ok(winograd::filter_gradient(kind, dw.data(), gradient.data(), in.data(), g, cut,
+        ASSERT_TRUE(ok(winograd::filter_gradient(kind, {dw.data()}, gradient.data(), in.data(), g, cut,
                                                  scratch.data(), stream)));
-        EXPECT_TRUE(all_near(dw.download(), expected, 0))
-            << "tile kind " << static_cast<int>(kind) << ", offset " << offset << ", parts " << cut;
+        const std::string what =
+            concat("tile kind ", static_cast<int>(kind), ", offset ", offset, ", parts ", cut);
+        EXPECT_TRUE(all_near(dw.download(), expected, 0)) << what;
+        // To the same values once more: twice the sums.
+        ASSERT_TRUE(ok(winograd::filter_gradient(kind, {dw.data(), 1}, gradient.data(), in.data(), g, cut,
+                                                 scratch.data(), stream)));
+        std::vector<double> twice = expected;
+        for (double& value : twice) value *= 2;
+        EXPECT_TRUE(all_near(dw.download(), twice, 0)) << what;
       }
 }
 
@@ -204,7 +211,7 @@ TEST(WinogradBits, DoNotDependOnTheBatch) {
         dx(static_cast<int64_t>(images.size()));
     EXPECT_TRUE(
         ok(winograd::forward(kind, y.data(), in.data(), weights.data(), {}, g, scratch.data(), stream)));
-    EXPECT_TRUE(ok(winograd::data_gradient(kind, dx.data(), gradient.data(), weights.data(), g,
+    EXPECT_TRUE(ok(winograd::data_gradient(kind, dx.data(), gradient.data(), weights.data(), {}, g,
                                            scratch.data(), stream)));
     return std::pair(y.download(), dx.download());
   };
@@ -230,10 +237,10 @@ TEST(WinogradValues, BothTilesOfGpusGiveTheSameBits) {
     GuardedBuffer<float> out(c.y_size()), to_x(c.x_size()), to_filter(c.filter_size());
     ASSERT_TRUE(
         ok(winograd::forward(kind, out.data(), x.data(), filter.data(), {}, g, scratch.data(), stream)));
-    ASSERT_TRUE(ok(winograd::data_gradient(kind, to_x.data(), gradient.data(), filter.data(), g,
+    ASSERT_TRUE(ok(winograd::data_gradient(kind, to_x.data(), gradient.data(), filter.data(), {}, g,
                                            scratch.data(), stream)));
-    ASSERT_TRUE(ok(
-        winograd::filter_gradient(kind, to_filter.data(), gradient.data(), x.data(), g, 1, nullptr, stream)));
+    ASSERT_TRUE(ok(winograd::filter_gradient(kind, {to_filter.data()}, gradient.data(), x.data(), g, 1,
+                                             nullptr, stream)));
     y[i] = out.download(), dx[i] = to_x.download(), dw[i] = to_filter.download();
   }
   EXPECT_TRUE(all_equal_bits(y[1], y[0]));
