@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@ struct Algorithm {
   ConvMethod method;
   ConvCase of_one_part, of_parts;  // the filter gradient's
 };
+void PrintTo(const Algorithm& algorithm, std::ostream* out) { *out << algorithm.name; }
 const Algorithm kAlgorithms[] = {
     {"few_channels", ConvMethod::few_channels, {1, 5, 6, 2, 9, 3, 3}, {3, 40, 7, 3, 70, 3, 3}},
     {"groups",
