@@ -6,7 +6,9 @@
 #include <rondo/kernels/activation/add_bias.h>
 #include <rondo/kernels/activation/gelu.h>
 #include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/data/augmented_batch.h>
 #include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/data/image_draw.h>
 #include <rondo/kernels/layout/transpose.h>
 #include <rondo/kernels/loss/binary_cross_entropy.h>
 #include <rondo/kernels/loss/cross_entropy.h>
@@ -458,29 +460,49 @@ void group_norm_of(benchmark::State& state, Images in, int64_t groups) {
 }
 BENCHMARK_CAPTURE(group_norm_of, large / 32_groups, kLarge, 32)->UseManualTime();
 
-void gather_batch_of(benchmark::State& state, int64_t batch) {
+// A data set like Fashion-MNIST, in a random order. `augmented`: with crop, flip and erasing.
+void gather_batch_of(benchmark::State& state, int64_t batch, bool augmented) {
   constexpr int64_t kSamples = 60'000, kSide = 28;
+  const Augmentation augmentation = {.padding = 4, .flip = 0.5f, .erase = 0.5f};
   std::vector<uint8_t> bytes(static_cast<size_t>(kSamples * kSide * kSide));
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 2654435761u >> 24);
   Buffer<uint8_t> images(bytes), image_labels(std::vector<uint8_t>(kSamples, 3));
   Buffer<int32_t> order(kSamples), labels(batch);
   Buffer<int64_t> epoch(std::vector<int64_t>{0});
-  Buffer<float> x(batch * kSide * kSide);
+  Buffer<float> x(batch * kSide * kSide), scale(std::vector<float>{1 / 255.0f}), shift(std::vector<float>{0});
   run_once([&](cudaStream_t s) { return shuffle({order.data(), kSamples}, 1, epoch.data(), s); });
-  const auto first = static_cast<size_t>(order.download()[0]) * kSide * kSide;
+  const int64_t first = order.download()[0];
+  const ImageDraw draw = augmented ? ImageDraws(augmentation, kSide, kSide, 1)(first, 0) : ImageDraw();
   std::vector<double> expected;
-  for (size_t i = 0; i < kChecked; ++i) expected.push_back(bytes[first + i] / 255.0);
+  for (int32_t i = 0; i < static_cast<int32_t>(kChecked); ++i) {
+    const int32_t row = i / kSide, column = i % kSide;
+    const int32_t from_row = draw.top + row,
+                  from_column = draw.left + (draw.flip ? kSide - 1 - column : column);
+    const bool inside = from_row >= 0 && from_row < kSide && from_column >= 0 && from_column < kSide;
+    expected.push_back(!inside || draw.erases(row, column)
+                           ? 0
+                           : bytes[static_cast<size_t>((first * kSide + from_row) * kSide + from_column)] /
+                                 255.0);
+  }
+  const ImageView<float> to = {x.data(), batch, kSide, kSide, 1};
+  const ImageView<const uint8_t> from = {images.data(), kSamples, kSide, kSide, 1};
+  const BatchPosition position = {epoch.data(), batch, 0};
   time_checked(
       state, (1 + kFloat) * static_cast<double>(x.size()),
       [&](cudaStream_t s) {
-        return gather_batch({x.data(), batch, kSide, kSide, 1}, {labels.data(), batch},
-                            {images.data(), kSamples, kSide, kSide, 1}, {image_labels.data(), kSamples},
-                            {order.data(), kSamples}, {epoch.data(), batch, 0}, 1 / 255.0f, 0, s);
+        if (augmented)
+          return gather_augmented_batch(to, {labels.data(), batch}, from, {image_labels.data(), kSamples},
+                                        {order.data(), kSamples}, position, {scale.data(), 1},
+                                        {shift.data(), 1}, augmentation, {1, epoch.data()}, s);
+        return gather_batch(to, {labels.data(), batch}, from, {image_labels.data(), kSamples},
+                            {order.data(), kSamples}, position, 1 / 255.0f, 0, s);
       },
       x, expected);
 }
-BENCHMARK_CAPTURE(gather_batch_of, lenet, 256)->UseManualTime();
-BENCHMARK_CAPTURE(gather_batch_of, large, 60'000)->UseManualTime();
+BENCHMARK_CAPTURE(gather_batch_of, lenet, 256, false)->UseManualTime();
+BENCHMARK_CAPTURE(gather_batch_of, large, 60'000, false)->UseManualTime();
+BENCHMARK_CAPTURE(gather_batch_of, lenet / augmented, 256, true)->UseManualTime();
+BENCHMARK_CAPTURE(gather_batch_of, large / augmented, 60'000, true)->UseManualTime();
 
 void shuffle_of(benchmark::State& state, int64_t size) {
   Buffer<int32_t> order(size);

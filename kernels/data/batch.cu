@@ -2,11 +2,12 @@
 // packs of bytes to packs of float or 16-bit elements.
 
 #include <rondo/kernels/core/check.h>
-#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/data/batch_check.h>
 #include <rondo/kernels/data/permutation.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/values.cuh>
+#include <rondo/kernels/data/sample_at.cuh>
 
 #include <algorithm>
 
@@ -21,18 +22,6 @@ __global__ void __launch_bounds__(kThreads)
   if (i >= size) return;
   const Permutation permutation(size, seed, static_cast<uint64_t>(*epoch));
   order[i] = permutation(static_cast<int32_t>(i));
-}
-
-// The index in the data set of sample i of the shard, or a negative number if there is none.
-__device__ int64_t sample_at(BatchPosition shard, int64_t i, VectorView<const int32_t> order,
-                             int64_t samples) {
-  const int64_t end = order.data == nullptr ? samples : order.size;
-  const int64_t step = *shard.step;
-  if (step < 0 || step > end / shard.batch) return -1;  // otherwise step * batch could overflow
-  const int64_t position = step * shard.batch + shard.first + i;
-  if (position >= end) return -1;
-  const int64_t sample = order.data == nullptr ? position : order.data[position];
-  return sample < samples ? sample : -1;
 }
 
 template <class T, int N>
@@ -76,22 +65,7 @@ Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<const 
                     BatchPosition position, float scale, float shift, cudaStream_t stream) {
   constexpr const char* kName = "gather_batch";
   ArgumentCheck check(kName);
-  check.output("x", x);
-  check.output("labels", labels);
-  check.input("images", images);
-  check.input("image_labels", image_labels);
-  check.optional_input("order", order);
-  check.input_value("position.step", position.step);
-  check.require(x.height == images.height && x.width == images.width && x.channels == images.channels,
-                "a sample of x is ", x.height, " x ", x.width, " x ", x.channels, ", must be ", images.height,
-                " x ", images.width, " x ", images.channels, " like one of images");
-  check.require(labels.size == x.images, "labels.size is ", labels.size, ", must be x.images = ", x.images);
-  check.require(image_labels.size == images.images, "image_labels.size is ", image_labels.size,
-                ", must be images.images = ", images.images);
-  check.require(
-      position.first >= 0 && position.batch >= x.images && position.first <= position.batch - x.images,
-      "the shard is ", counted(x.images, "sample"), " from ", position.first,
-      " on, must lie inside the batch of ", position.batch);
+  check_batch(check, x, labels, images, image_labels, order, position);
   RONDO_RETURN_IF_ERROR(check.status());
   const int64_t sample_size = x.height * x.width * x.channels;
   constexpr int kMost = 16 / sizeof(T);

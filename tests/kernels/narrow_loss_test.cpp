@@ -2,6 +2,7 @@
 // rounded, and within one rounding of the result in double precision.
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/data/augmented_batch.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/loss/squared_error.h>
 #include <rondo/tests/kernels/narrow_operands.h>
@@ -149,6 +150,31 @@ TYPED_TEST(NarrowBatches, HaveTheBitsOfFloat32Rounded) {
     EXPECT_TRUE(all_within(as_floats(x.narrow.download()), want, [&](size_t i) {
       return rounding_error<TypeParam>(want[i]) + 1e-7 * std::abs(want[i]);
     }));
+  }
+}
+
+TYPED_TEST(NarrowBatches, WithAugmentationHaveTheBitsOfFloat32Rounded) {
+  Random& random = this->random;
+  for (int draw = 0; draw < 20; ++draw) {
+    this->aligned = draw % 2 == 0;
+    const int64_t samples = 5, h = 1 + this->side(9), w = 1 + this->side(9), c = this->side(12),
+                  size = h * w * c;
+    SCOPED_TRACE(concat(h, " x ", w, " x ", c, this->aligned ? ", aligned" : ""));
+    std::vector<uint8_t> bytes(static_cast<size_t>(samples * size));
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.below(256));
+    const GuardedBuffer<uint8_t> images(bytes, this->offset()), image_labels(std::vector<uint8_t>(5));
+    const GuardedBuffer<float> scale(std::vector<float>(static_cast<size_t>(c), 0.011f)),
+        shift(std::vector<float>(static_cast<size_t>(c), -0.83f));
+    const GuardedBuffer<int64_t> zero(std::vector<int64_t>{0});
+    auto x = this->output(samples * size);
+    GuardedBuffer<int32_t> labels(samples);
+    this->run([&]<class T>(T) {
+      return gather_augmented_batch(
+          ImageView<T>{of<T>(x).data(), samples, h, w, c}, labels.view(), {images.data(), samples, h, w, c},
+          {image_labels.data(), samples}, {}, {zero.data(), samples, 0}, {scale.data(), c}, {shift.data(), c},
+          {.padding = 1, .flip = 0.5f, .erase = 0.5f}, {9, zero.data()}, this->stream);
+    });
+    EXPECT_TRUE(x.agrees());
   }
 }
 

@@ -2,6 +2,7 @@
 #include <rondo/kernels/activation/add.h>
 #include <rondo/kernels/activation/cast.h>
 #include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/data/augmented_batch.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/loss/binary_cross_entropy.h>
 #include <rondo/kernels/loss/cross_entropy.h>
@@ -342,6 +343,19 @@ void batches(Drawn& d) {
     return gather_batch<T>({x, shard, h, w, c}, {labels, shard}, {o.in(images), samples, h, w, c},
                            {o.in(classes), samples}, {order, samples}, {o.aligned<int64_t>(0), shard, 0},
                            scale, shift, o.stream());
+  });
+  const float other_scale = d.number(), other_shift = d.number();
+  const int64_t padding = d.random.below(std::min(h, w));
+  d.run(concat("gather_augmented_batch of ", shard, " x ", h, " x ", w, " x ", c), [&](Operands& o) {
+    T* x = o.out<T>(shard * h * w * c);
+    int32_t* labels = o.out<int32_t>(shard);
+    std::vector<float> scales(static_cast<size_t>(c), scale), shifts(static_cast<size_t>(c), shift);
+    scales[0] = other_scale;
+    shifts[0] = other_shift;
+    return gather_augmented_batch<T>(
+        {x, shard, h, w, c}, {labels, shard}, {o.in(images), samples, h, w, c}, {o.in(classes), samples}, {},
+        {o.aligned<int64_t>(0), shard, 0}, {o.in(scales), c}, {o.in(shifts), c},
+        {.padding = padding, .flip = 0.5f, .erase = 0.5f}, {17, o.aligned<int64_t>(2)}, o.stream());
   });
 }
 

@@ -1,5 +1,6 @@
 // Batches of images, conversions of layouts, reductions, losses; and the operations that access one element
 // at a time.
+#include <rondo/kernels/data/augmented_batch.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/columns.h>
 #include <rondo/kernels/layout/transpose.h>
@@ -149,6 +150,21 @@ void add_data_and_losses(std::vector<Operation>& all) {
                    return gather_batch({x, kShard, 4, 4, 2}, {labels, kShard}, {images, kSamples, 4, 4, 2},
                                        {image_labels, kSamples}, {order, kSamples},
                                        {o.aligned<int64_t>(0), kSamples, 1}, 0.5f, -1, o.stream());
+                 }});
+  all.push_back({"gather_augmented_batch", [](Operands& o) {
+                   std::vector<uint8_t> bytes(kSamples * 32), classes(kSamples);
+                   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(37 * i);
+                   float* x = o.out(kShard * 32);
+                   int32_t* labels = o.out<int32_t>(kShard);
+                   uint8_t* images = o.in(bytes);
+                   uint8_t* image_labels = o.in(classes);
+                   int32_t* order = o.in<int32_t>({4, 0, 3, 1, 2});
+                   float *scale = o.in<float>({0.5f, 2}), *shift = o.in<float>({-1, 1});
+                   return gather_augmented_batch(
+                       {x, kShard, 4, 4, 2}, {labels, kShard}, {images, kSamples, 4, 4, 2},
+                       {image_labels, kSamples}, {order, kSamples}, {o.aligned<int64_t>(0), kSamples, 1},
+                       {scale, 2}, {shift, 2}, {.padding = 1, .flip = 0.5f, .erase = 0.5f},
+                       {1, o.aligned<int64_t>(1)}, o.stream());
                  }});
   all.push_back({"copy_columns", [](Operands& o) {
                    float *to = o.in_out(40 * 24), *from = o.in(40 * 32);
