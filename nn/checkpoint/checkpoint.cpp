@@ -235,6 +235,16 @@ TrainingState load_checkpoint(const std::string& path, DataParallel& model, Opti
   });
 }
 
+std::optional<TrainingState> read_training_state(const std::string& path) {
+  return about_file(path, [&]() -> std::optional<TrainingState> {
+    const Safetensors file = read_safetensors(path);
+    const auto format = file.metadata.find("format");
+    if (format == file.metadata.end() || format->second != kCheckpoint) return std::nullopt;
+    check_file(file);
+    return state_in(file.metadata);
+  });
+}
+
 void save_parameters(const std::string& path, DataParallel& model) {
   about_file(path, [&] {
     model.throw_if_failed();

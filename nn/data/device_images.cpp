@@ -4,6 +4,7 @@
 #include <rondo/kernels/data/batch.h>
 #include <rondo/nn/data/image_set.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -26,13 +27,28 @@ void set(Buffer<int64_t>& counter, int64_t value, cudaStream_t stream) {
 }  // namespace
 
 DeviceImages::DeviceImages(std::span<Replica> replicas, std::span<const uint8_t> images,
-                           std::span<const uint8_t> labels)
+                           std::span<const uint8_t> labels, const Normalize& normalize)
     : size_(static_cast<int64_t>(labels.size())) {
   const Graph& graph = graph_of(replicas);
   const Shape input = graph.input().shape;
   check_images("DeviceImages", {input, images, labels}, input, graph.output().shape.size());
   if (labels.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
     throw Error(bad_argument("DeviceImages: ", there_are(labels.size(), "image"), ", must be below 2^31"));
+  check_normalize("DeviceImages", normalize, input.channels);
+  for (int64_t c = 0; c < input.channels; ++c) {
+    if (normalize.mean.empty()) {
+      scale_.push_back(1.0f / 255.0f);
+      shift_.push_back(0);
+    } else {
+      const size_t of = normalize.mean.size() == 1 ? 0 : static_cast<size_t>(c);
+      scale_.push_back(static_cast<float>(1 / (255 * normalize.stddev[of])));
+      shift_.push_back(static_cast<float>(-normalize.mean[of] / normalize.stddev[of]));
+    }
+  }
+  const auto all_same = [](const std::vector<float>& values) {
+    return std::ranges::all_of(values, [&](float value) { return value == values[0]; });
+  };
+  same_scales_ = all_same(scale_) && all_same(shift_);
   std::map<int, std::shared_ptr<OnDevice>> on;
   for (const Replica& replica : replicas) {
     std::shared_ptr<OnDevice>& there = on[replica.device()];
@@ -45,6 +61,8 @@ DeviceImages::DeviceImages(std::span<Replica> replicas, std::span<const uint8_t>
       there->images.upload(images);
       there->labels.upload(labels);
       there->zero.fill_bytes(0);
+      there->scale = Buffer<float>(scale_);
+      there->shift = Buffer<float>(shift_);
     }
     of_rank_.push_back(there);
     replicas_.push_back(&replica);
@@ -52,7 +70,8 @@ DeviceImages::DeviceImages(std::span<Replica> replicas, std::span<const uint8_t>
 }
 
 int64_t DeviceImages::bytes_on_device(int64_t count, Shape shape) {
-  return count * (shape.size() + 1) + static_cast<int64_t>(sizeof(int64_t));
+  const auto scales = 2 * shape.channels * static_cast<int64_t>(sizeof(float));
+  return count * (shape.size() + 1) + static_cast<int64_t>(sizeof(int64_t)) + scales;
 }
 
 void DeviceImages::check_serve(const Replica& replica, size_t rank) const {
@@ -62,15 +81,24 @@ void DeviceImages::check_serve(const Replica& replica, size_t rank) const {
 }
 
 void DeviceImages::gather(Replica& replica, size_t rank, VectorView<const int32_t> order, const int64_t* step,
-                          int64_t batch, Shard samples, VectorView<int32_t> labels) const {
-  constexpr float kScale = 1.0f / 255.0f;
+                          int64_t batch, Shard samples, VectorView<int32_t> labels,
+                          const Augmentation& augmentation, AugmentationStream random) const {
   check_serve(replica, rank);
   const OnDevice& here = *of_rank_[rank];
   const Tensor x = replica.input();
   const ImageView<const uint8_t> images = {here.images.data(), size_, x.shape.height, x.shape.width,
                                            x.shape.channels};
-  throw_if_error(gather_batch(x.image(), labels, images, {here.labels.data(), size_}, order,
-                              {step, batch, samples.first}, kScale, 0.0f, replica.stream()));
+  const VectorView<const uint8_t> image_labels = {here.labels.data(), size_};
+  const BatchPosition position = {step, batch, samples.first};
+  if (same_scales_ && !augmentation.any()) {
+    throw_if_error(gather_batch(x.image(), labels, images, image_labels, order, position, scale_[0],
+                                shift_[0], replica.stream()));
+    return;
+  }
+  if (random.epoch == nullptr) random.epoch = here.zero.data();  // without augmentation it is not used
+  throw_if_error(gather_augmented_batch(
+      x.image(), labels, images, image_labels, order, position, {here.scale.data(), here.scale.size()},
+      {here.shift.data(), here.shift.size()}, augmentation, random, replica.stream()));
 }
 
 void DeviceImages::gather(Replica& replica, size_t rank, Shard samples, VectorView<int32_t> labels) const {
@@ -79,9 +107,10 @@ void DeviceImages::gather(Replica& replica, size_t rank, Shard samples, VectorVi
 }
 
 ShuffledBatches::ShuffledBatches(std::span<Replica> replicas, const DeviceImages& images, int64_t batch,
-                                 uint64_t seed)
-    : images_(images), batch_(batch), seed_(seed) {
+                                 uint64_t seed, const Augmentation& augmentation)
+    : images_(images), batch_(batch), seed_(seed), augmentation_(augmentation) {
   if (batch < 1) throw Error(bad_argument("ShuffledBatches: the batch is ", batch, ", must be at least 1"));
+  if (augmentation.any()) check_augments("ShuffledBatches", augmentation, graph_of(replicas).input().shape);
   for (Replica& replica : replicas) {
     images.check_serve(replica, places_.size());
     const DeviceScope scope(replica.device());
@@ -118,7 +147,7 @@ void ShuffledBatches::load(Replica& replica, size_t rank, Shard samples, const L
   images_.check_serve(replica, rank);
   const Place& place = places_[rank];
   images_.gather(replica, rank, {place.order.data(), place.order.size()}, place.step.data(), batch_, samples,
-                 target.labels);
+                 target.labels, augmentation_, {seed_, place.epoch.data()});
 }
 
 void ShuffledBatches::advance(Replica& replica, size_t rank) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <rondo/kernels/core/view.h>
+#include <rondo/kernels/data/augmented_batch.h>
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/nn/data/batch_iterator.h>
+#include <rondo/nn/data/image_set.h>
 
 #include <cstdint>
 #include <memory>
@@ -17,9 +19,10 @@ class DeviceImages {
  public:
   // `replicas`: those of a DataParallel, which converts to them. They must outlive this. `images` holds the
   // samples one after the other, in the shape of the network's input (NHWC), with one label each, below
-  // the number of the network's outputs. A byte b becomes b / 255. Ranks on one device share a copy. Throws
-  // rondo::Error: bad_argument, out_of_resources.
-  DeviceImages(std::span<Replica> replicas, std::span<const uint8_t> images, std::span<const uint8_t> labels);
+  // the number of the network's outputs. A byte b becomes b / 255, or what `normalize` says. Ranks on one
+  // device share a copy. Throws rondo::Error: bad_argument, out_of_resources.
+  DeviceImages(std::span<Replica> replicas, std::span<const uint8_t> images, std::span<const uint8_t> labels,
+               const Normalize& normalize = {});
 
   // The memory that `count` images of this shape take on each device, in bytes.
   static int64_t bytes_on_device(int64_t count, Shape shape);
@@ -29,28 +32,36 @@ class DeviceImages {
   void check_serve(const Replica& replica, size_t rank) const;
 
   // Enqueues the load of samples `samples` of a batch on the stream of replica `rank`. Sample i of the batch
-  // is number order[*step * batch + i] of the set, or number *step * batch + i if `order` is empty. `order`
-  // and `step` are in the memory of the replica's device.
+  // is number order[*step * batch + i] of the set, or number *step * batch + i if `order` is empty. `order`,
+  // `step` and the epoch of `random` are in the memory of the replica's device. `random` is used only by
+  // `augmentation`.
   void gather(Replica& replica, size_t rank, VectorView<const int32_t> order, const int64_t* step,
-              int64_t batch, Shard samples, VectorView<int32_t> labels) const;
+              int64_t batch, Shard samples, VectorView<int32_t> labels, const Augmentation& augmentation = {},
+              AugmentationStream random = {}) const;
   // Enqueues the load of samples `samples` of the set, in its own order.
   void gather(Replica& replica, size_t rank, Shard samples, VectorView<int32_t> labels) const;
 
  private:
   struct OnDevice {
     Buffer<uint8_t> images, labels;
-    Buffer<int64_t> zero;  // constant 0: a position that does not advance
+    Buffer<int64_t> zero;        // constant 0: a position that does not advance
+    Buffer<float> scale, shift;  // of each channel
   };
   int64_t size_;
+  std::vector<float> scale_, shift_;  // the same on the host
+  bool same_scales_;                  // for all channels
   std::vector<const Replica*> replicas_;
   std::vector<std::shared_ptr<const OnDevice>> of_rank_;
 };
 
 class ShuffledBatches : public BatchIterator {
  public:
-  // Batches of `batch` samples; the last of an epoch has the remaining ones. `images` must outlive this.
-  // Throws rondo::Error: bad_argument for a batch below 1, or for images of other replicas.
-  ShuffledBatches(std::span<Replica> replicas, const DeviceImages& images, int64_t batch, uint64_t seed);
+  // Batches of `batch` samples; the last of an epoch has the remaining ones. `images` must outlive this. Each
+  // image is changed at random by `augmentation`, in a way that depends only on the seed, the epoch and its
+  // index in the set. Throws rondo::Error: bad_argument for a batch below 1, for images of other replicas, for
+  // augmentation outside its range, or of vectors.
+  ShuffledBatches(std::span<Replica> replicas, const DeviceImages& images, int64_t batch, uint64_t seed,
+                  const Augmentation& augmentation = {});
 
   // The memory of each replica for the order of `count` samples, in bytes.
   static int64_t bytes_of_replica(int64_t count);
@@ -78,6 +89,7 @@ class ShuffledBatches : public BatchIterator {
   const DeviceImages& images_;
   int64_t batch_;
   uint64_t seed_;
+  Augmentation augmentation_;
   int64_t step_;
   std::vector<Place> places_;
 };

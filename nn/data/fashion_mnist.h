@@ -1,32 +1,28 @@
 // Fashion-MNIST: 60,000 training and 10,000 test images of clothing, 28 x 28 bytes, ten classes (H. Xiao, K.
-// Rasul, R. Vollgraf, 2017). Other data sets in the same four files, such as MNIST, work too.
+// Rasul, R. Vollgraf, 2017). Other data sets of this shape, such as MNIST, work too; load_idx_folder()
+// (idx_folder.h) loads those of any shape.
 #pragma once
 
-#include <rondo/nn/data/image_set.h>
+#include <rondo/nn/data/idx_folder.h>
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace rondo {
 
-struct FashionMnist {
+// 0 is black and 255 white.
+struct FashionMnist : IdxDataSet {
   static constexpr int64_t kHeight = 28;
   static constexpr int64_t kWidth = 28;
   static constexpr int64_t kClasses = 10;
   static constexpr int64_t kImageBytes = kHeight * kWidth;
+  static constexpr nn::Shape kImage = {kHeight, kWidth, 1};
 
-  std::vector<uint8_t> train_images;  // train_count x 28 x 28, row-major, 0 black to 255 white
-  std::vector<uint8_t> train_labels;  // train_count, each 0 to 9
-  std::vector<uint8_t> test_images;
-  std::vector<uint8_t> test_labels;
-  int64_t train_count = 0;
-  int64_t test_count = 0;
+  FashionMnist() {
+    image = kImage;
+    classes = kClasses;
+  }
   bool authentic = false;  // all four files are byte for byte those of Fashion-MNIST
-
-  // Views of the images, of 28 x 28 x 1, and their labels. They are valid as long as this object: pass a
-  // temporary as an argument, as to fit(), but do not keep its views in a variable.
-  operator nn::DataSet() const;
 };
 
 // Where the Debian and Ubuntu package dataset-fashion-mnist installs the files.
@@ -40,12 +36,11 @@ enum class Checksums {
   report,   // accepts any valid data and sets FashionMnist::authentic
 };
 
-// Loads the files train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
-// t10k-labels-idx1-ubyte from `directory`, gzipped (.gz) or not. The spelling train-images.idx3-ubyte is
-// accepted too. Throws a bad_argument Error that names the file, the value found and the valid values.
+// Loads the four files from `directory`, like load_idx_folder(), for images of 28 x 28 and labels from 0 to 9.
+// Throws a bad_argument Error that names the file, the value found and the valid values.
 FashionMnist load_fashion_mnist(const std::string& directory, Checksums checksums);
 
-// Keeps at most the first `samples` training images and the first `samples` test images.
-void keep_first(FashionMnist& data, int64_t samples);
+// Whether all four files are byte for byte those of Fashion-MNIST.
+bool is_fashion_mnist(const IdxDataSet& data);
 
 }  // namespace rondo

@@ -43,9 +43,9 @@ class Run {
         options_(options),
         observer_(observer),
         trace_(trace),
-        train_(model, data.train.images, data.train.labels),
-        test_(model, data.test.images, data.test.labels),
-        batches_(model, train_, model.options().batch, options.seed),
+        train_(model, data.train.images, data.train.labels, options.normalize),
+        test_(model, data.test.images, data.test.labels, options.normalize),
+        batches_(model, train_, model.options().batch, options.seed, options.augmentation),
         run_{batches_.steps(), batches_.steps() * options.epochs},
         probe_(model.streams().device(0), model.streams().stream(0), model.group().loss_stats(),
                model.replicas()[0].first_nonfinite(), kStepsAhead) {
@@ -111,6 +111,20 @@ class Run {
     world_.check_same("the optimizer", optimizer_.kind());
     for (const OptimizerSetting& setting : optimizer_.settings())
       world_.check_same(setting.name, exact_text(setting.value));
+    const Augmentation& a = options_.augmentation;
+    same("the crop's padding", a.padding);
+    for (const auto& [what, value] : {std::pair("the probability of a flip", a.flip),
+                                      {"the probability of erasing", a.erase},
+                                      {"the least erased area", a.min_area},
+                                      {"the largest erased area", a.max_area},
+                                      {"the least ratio of erased sides", a.min_ratio},
+                                      {"the largest ratio of erased sides", a.max_ratio}})
+      world_.check_same(what, exact_text(value));
+    same("the number of means", options_.normalize.mean.size());
+    for (size_t i = 0; i < options_.normalize.mean.size(); ++i) {
+      world_.check_same("the mean", exact_text(options_.normalize.mean[i]));
+      world_.check_same("the standard deviation", exact_text(options_.normalize.stddev[i]));
+    }
     same("verify", options_.verify);
     same("the first epoch", options_.from.epoch);
     same("the first step", options_.from.step);
@@ -234,6 +248,8 @@ FitResult fit(DataParallel& model, Optimizer& optimizer, const DataSet& data, co
   const int64_t outputs = model.graph().output().shape.size();
   check_images("fit: the training images", data.train, input, outputs);
   check_images("fit: the test images", data.test, input, outputs);
+  check_augments("fit", options.augmentation, input);
+  check_normalize("fit", options.normalize, input.channels);
   model.throw_if_failed();
   model.take_loss_stats();  // resets the statistics
   return Run(model, optimizer, data, options, observer, trace)();

@@ -24,8 +24,12 @@ namespace rondo::nn {
 
 struct FitOptions {
   int64_t epochs = 10;
-  uint64_t seed = 0;  // of the sample order
+  uint64_t seed = 0;  // of the sample order and the augmentation
   LearningRate learning_rate = LearningRate::constant(0.1);
+  // Random changes of the training images in each epoch, drawn with `seed`. The test images are not changed.
+  Augmentation augmentation = {};
+  // Of the training and the test images, such as normalize_of(data.train).
+  Normalize normalize = {};
   bool verify = false;  // compare all replicas bit by bit after every step
   // Path of a checkpoint (checkpoint.h), replaced after every epoch and on a stop. Empty: none.
   std::string checkpoint = {};
@@ -63,7 +67,7 @@ struct FitResult {
 // null, the first steps are recorded into it. With several processes (DataParallelOptions::processes), all
 // must call fit() with the same values. Process 0 writes the checkpoint. FitObserver::stop() may return true
 // in any process; all end after that step. Throws rondo::Error: bad_argument for images that do not fit the
-// network (check_images()), and for a model with keep_finite that an earlier step has stopped;
+// network (check_images()), for augmentation or normalisation that does not fit them, and for a model with keep_finite that an earlier step has stopped;
 // out_of_resources.
 FitResult fit(DataParallel& model, Optimizer& optimizer, const DataSet& data, const FitOptions& options,
               FitObserver& observer, Trace* trace = nullptr);

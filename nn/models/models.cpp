@@ -124,12 +124,11 @@ std::vector<std::string> model_names() {
   return names;
 }
 
-NamedModel model(const std::string& name, WeightInit weights) {
-  constexpr Shape kFashionMnist = {28, 28, 1};
-  if (name == "lenet") return {lenet(10, weights), kFashionMnist};
-  if (name == "resnet18") return {resnet18(10, weights), kFashionMnist};
-  if (name == "mobilenet") return {mobilenet(10, weights), kFashionMnist};
-  if (name == "vit") return {vit(10, weights), kFashionMnist};
+NamedModel model(const std::string& name, WeightInit weights, Shape image, int64_t classes) {
+  if (name == "lenet") return {lenet(classes, weights), image};
+  if (name == "resnet18") return {resnet18(classes, weights), image};
+  if (name == "mobilenet") return {mobilenet(classes, weights), image};
+  if (name == "vit") return {vit(classes, weights), image};
   if (name == "mlp") return {mlp(90, 2056, 10, weights), {1, 1, 1024}};
   std::string names;
   for (const std::string& known : model_names()) names += (names.empty() ? "" : ", ") + known;

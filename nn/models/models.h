@@ -37,14 +37,15 @@ AnyModule vit(int64_t classes = 10, WeightInit weights = {}, int64_t blocks = 4)
 // `layers` linear layers of `width` outputs, each followed by a ReLU, then a linear layer of `outputs`.
 AnyModule mlp(int64_t layers = 90, int64_t width = 2056, int64_t outputs = 10, WeightInit weights = {});
 
-// A model by its command-line name, with the input shape of its training. Throws a bad_argument Error that
-// lists the names.
+// A model by its command-line name, with the input shape of its training: `image` and `classes` are those of the
+// models of images, by default of Fashion-MNIST. Throws a bad_argument Error that lists the names.
 struct NamedModel {
   AnyModule network;
   Shape input;
 };
-NamedModel model(const std::string& name, WeightInit weights = {});
+NamedModel model(const std::string& name, WeightInit weights = {}, Shape image = {28, 28, 1},
+                 int64_t classes = 10);
 std::vector<std::string> model_names();
-std::vector<std::string> image_model_names();  // of those that train on Fashion-MNIST
+std::vector<std::string> image_model_names();  // of those that train on images
 
 }  // namespace rondo::nn

@@ -24,10 +24,16 @@ void add_evaluate_options(const Command& evaluate, EvaluateArguments& to) {
                [&](const std::string& s) { to.devices = parse_devices(s); });
   add_integer(evaluate, "--batch", "N", "Images at a time over all devices [256]", to.batch, 1, kMost);
   add_integer(evaluate, "--limit", "SAMPLES", "Use only the first SAMPLES test images", to.limit, 1, kMost);
-  add_path(evaluate, "--data", "DIR",
-           "Folder with the four data files, gzipped or not [the environment variable RONDO_DATA, else the "
-           "installed ones]",
-           to.data);
+  add_path(evaluate, "--data", "DIR", kDataHelp, to.data);
+  add_integer(evaluate, "--classes", "N",
+              "Number of classes [that of the checkpoint, else the largest label + 1]", to.classes, 2,
+              kMostClasses);
+  const Option mean = add_numbers(
+      evaluate, "--mean", "Means of the channels for the normalisation [those of the checkpoint]", to.mean);
+  const Option deviation =
+      add_numbers(evaluate, "--std", "Standard deviations of the channels, with --mean", to.stddev);
+  mean.needs(deviation);
+  deviation.needs(mean);
   add_name(evaluate, "--precision", "NAME", kPrecisionHelp, to.precision, kPrecisions);
 }
 

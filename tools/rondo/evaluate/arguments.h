@@ -18,6 +18,8 @@ struct EvaluateArguments {
   int64_t batch = 256;
   std::optional<int64_t> limit;
   std::optional<std::string> data;
+  std::optional<int64_t> classes;
+  std::vector<double> mean, stddev;
   Precision precision = Precision::fp32;
 };
 

@@ -5,6 +5,8 @@
 #include <rondo/tools/rondo/evaluate/evaluate.h>
 #include <rondo/tools/rondo/support/device_list.h>
 #include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/support/option_readers.h>
+#include <rondo/tools/rondo/train/settings.h>
 #include <rondo/tools/rondo/train/training_run.h>
 
 #include <algorithm>
@@ -18,8 +20,21 @@ void evaluate(const EvaluateArguments& arguments, std::ostream& out, const Termi
   ImageTraining images;
   images.data = arguments.data;
   images.limit = arguments.limit;
-  const FashionMnist data = load_images(images);
-  const nn::NamedModel network = nn::model(arguments.model);
+  images.classes = arguments.classes;
+  nn::Normalize normalize = {arguments.mean, arguments.stddev};
+  const std::optional<nn::TrainingState> trained = nn::read_training_state(arguments.from);
+  if (trained && normalize.mean.empty()) normalize = normalize_in(settings_in(*trained));
+  IdxDataSet data = load_images(images);
+  if (trained && trained->recipe.contains("classes")) {
+    const auto classes = read_integer<int64_t>("classes", trained->recipe.at("classes"), 2, kMostClasses);
+    if (arguments.classes ? data.classes != classes : data.classes > classes)
+      throw Error(bad_argument(arguments.classes ? "--classes is " : "the number of classes of the data is ",
+                               data.classes, ", must be ", arguments.classes ? "" : "at most ", classes,
+                               ", that of the training of '", arguments.from, "'"));
+    data.classes = classes;
+  }
+  nn::check_normalize("--mean and --std", normalize, data.image.channels);
+  const nn::NamedModel network = model_for(arguments.model, {}, data);
   nn::DataParallel model(network.network, network.input,
                          {.devices = devices,
                           .batch = std::max(arguments.batch, static_cast<int64_t>(devices.size())),
@@ -32,7 +47,8 @@ void evaluate(const EvaluateArguments& arguments, std::ostream& out, const Termi
              concat(arguments.model, ", ", grouped(model.graph().parameter_count()), " parameters from ",
                     arguments.from));
   const nn::DataSet set = data;
-  const LossStats stats = model.evaluate(nn::DeviceImages(model, set.test.images, set.test.labels));
+  const LossStats stats =
+      model.evaluate(nn::DeviceImages(model, set.test.images, set.test.labels, normalize));
   const double samples = static_cast<double>(stats.rows);
   out << "\n"
       << inked(terminal, Ink::bold,

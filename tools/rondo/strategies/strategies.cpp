@@ -147,7 +147,7 @@ void run_strategies(const StrategiesArguments& arguments, std::ostream& out) {
   if (lenet) {
     ImageTraining where;
     where.data = arguments.data;
-    data = load_images(where);
+    data = load_fashion_mnist_images(where);
     if (arguments.batch > data.train_count)
       throw Error(bad_argument("--batch is ", arguments.batch, ", must be at most ", data.train_count,
                                ", the number of training images"));

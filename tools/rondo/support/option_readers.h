@@ -8,6 +8,7 @@
 #include <rondo/tools/rondo/support/command.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -49,6 +50,26 @@ inline std::string read_path(const std::string& option, const std::string& text)
   if (!text.empty()) return text;
   throw Error(bad_argument(option, " is empty, must be a path"));
 }
+
+// "0.49,0.48,0.45"
+inline std::vector<double> read_numbers(const std::string& option, const std::string& text) {
+  std::vector<double> numbers;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::optional<double> number = read_number<double>(text.substr(begin, end - begin));
+    if (!number || !std::isfinite(*number))
+      throw Error(bad_argument(option, " is '", text, "', must be numbers separated by commas"));
+    numbers.push_back(*number);
+    begin = end + 1;
+  }
+  return numbers;
+}
+
+// Options of the commands that read images.
+inline constexpr int64_t kMostClasses = 256;  // a label is a byte
+inline constexpr const char* kDataHelp =
+    "Folder of IDX files with images of any size and their labels, gzipped or not [the environment variable "
+    "RONDO_DATA, else the installed Fashion-MNIST]";
 
 inline constexpr int kMostGroup = 64, kMostTimeout = 24 * 3600;  // ranks; seconds
 
@@ -102,6 +123,11 @@ Option add_integer(const Command& command, const std::string& names, const std::
   return command.add(names, value, help, [=, &to, name = detail::first_of(names)](const std::string& s) {
     to = read_integer<Integer>(name, s, low, high);
   });
+}
+
+inline Option add_numbers(const Command& command, const std::string& name, const std::string& help,
+                          std::vector<double>& to) {
+  return command.add(name, "LIST", help, [&to, name](const std::string& s) { to = read_numbers(name, s); });
 }
 
 template <class To>

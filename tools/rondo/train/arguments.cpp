@@ -23,9 +23,11 @@ constexpr int kMaxEpochs = 100'000;
 constexpr int kMaxSteps = 1'000'000;
 constexpr int64_t kMaxLayers = 10'000;
 constexpr int64_t kMaxWidth = 1'000'000;
+constexpr int64_t kMaxCrop = 10'000;
 
-constexpr const char* kFlags[] = {
-    "--verify", "--nesterov", "--no-sync-bn", "--device-count-invariant", "--from-scratch", "--help", "-h"};
+constexpr const char* kFlags[] = {"--verify", "--nesterov",  "--no-sync-bn",   "--device-count-invariant",
+                                  "--flip",   "--normalize", "--from-scratch", "--help",
+                                  "-h"};
 
 // Reads a number in [0, end).
 float read_share(const std::string& option, const std::string& text, float end) {
@@ -33,6 +35,12 @@ float read_share(const std::string& option, const std::string& text, float end) 
   if (value && *value >= 0 && *value < end) return *value;
   throw Error(bad_argument(option, " is '", text, "', must be a number from 0 to below ", end,
                            " that a float can hold"));
+}
+
+float read_probability(const std::string& option, const std::string& text) {
+  const std::optional<float> value = read_number<float>(text);
+  if (value && *value >= 0 && *value <= 1) return *value;
+  throw Error(bad_argument(option, " is '", text, "', must be a number from 0 to 1"));
 }
 
 void add_seed(const Command& app, uint64_t& to, const std::string& help) {
@@ -73,10 +81,9 @@ void add_image_training(const Command& app, ImageTraining& to) {
   add_seed(app, to.seed, "Seed of the weights and of the order of samples [0]");
   add_integer(app, "--limit", "SAMPLES", "Use only the first SAMPLES training and test images", to.limit, 1,
               kMaxSamples);
-  add_path(app, "--data", "DIR",
-           "Folder with the four data files, gzipped or not [the environment variable RONDO_DATA, else the "
-           "installed ones]",
-           to.data);
+  add_path(app, "--data", "DIR", kDataHelp, to.data);
+  add_integer(app, "--classes", "N", "Number of classes [the largest label + 1]", to.classes, 2,
+              kMostClasses);
   add_path(app, "--log", "FILE.csv", "Write each epoch's figures as CSV", to.log);
   add_path(app, "--plot", "FILE.svg", "Draw loss and test accuracy by epoch", to.plot);
   add_trace(app, to.trace);
@@ -119,13 +126,20 @@ constexpr RefusedOption kRefusedByImages[] = {
     {"--mode", "the batch is always split, as with --mode sharded of mlp"},
     {"--layers", "its layers are fixed"},
     {"--width", "its layers are fixed"},
-    {"--inputs", "its inputs are images of 28 x 28"},
-    {"--outputs", "its outputs are the 10 classes of the images"},
+    {"--inputs", "its inputs are the images of --data"},
+    {"--outputs", "its outputs are the classes of the images; --classes is their number"},
 };
 constexpr RefusedOption kRefusedByMlp[] = {
     {"--epochs", "its data are one random batch; --steps is the number of timed steps"},
     {"--limit", "its data are one random batch; --batch is its size"},
     {"--data", "its data are one random batch"},
+    {"--classes", "its data are one random batch; --outputs is the number of outputs"},
+    {"--crop", "its data are random vectors, not images"},
+    {"--flip", "its data are random vectors, not images"},
+    {"--erase", "its data are random vectors, not images"},
+    {"--normalize", "its data are random vectors, not images"},
+    {"--mean", "its data are random vectors, not images"},
+    {"--std", "its data are random vectors, not images"},
     {"--log", "it has no epochs; --json writes the figures of each step"},
     {"--plot", "it has no epochs; --json writes the figures of each step"},
     {"--schedule", "only a few steps are timed, with one learning rate"},
@@ -137,6 +151,25 @@ constexpr RefusedOption kRefusedByMlp[] = {
     {"--no-sync-bn", "it has no batch normalisation"},
     {kFromScratch, kLessonIsLeNet},
 };
+
+void add_augmentation(const Command& app, NetworkArguments& to) {
+  add_integer(app, "--crop", "PIXELS",
+              "Train on random crops of images with PIXELS of zeros added on each side [0]", to.crop, 0,
+              kMaxCrop);
+  app.add_flag("--flip", to.flip, "Flip training images horizontally with probability 0.5");
+  app.add("--erase", "PROBABILITY",
+          "Set a random rectangle of a training image to 0 with this probability [0]",
+          [&](const std::string& s) { to.erase = read_probability("--erase", s); });
+  const Option normalize = app.add_flag(
+      "--normalize", to.normalize,
+      "Subtract each channel's mean over the training images and divide by its standard deviation");
+  const Option mean = add_numbers(
+      app, "--mean", "Means of the channels for the normalisation, of values from 0 to 1", to.mean);
+  const Option deviation =
+      add_numbers(app, "--std", "Standard deviations of the channels, with --mean", to.stddev);
+  mean.needs(deviation).excludes(normalize);
+  deviation.needs(mean).excludes(normalize);
+}
 
 void add_network(const Command& app, NetworkArguments& to, const std::string& default_devices,
                  const std::string& default_batch, const std::string& default_rate) {
@@ -158,6 +191,7 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
                  "Batch normalisation over each device's shard instead of the whole batch");
   add_memory(app, to.micro_batches, to.checkpoint_layers);
   add_image_training(app, to);
+  add_augmentation(app, to);
   add_path(app, "--save", "FILE",
            "Write a checkpoint after each epoch, and when Ctrl-C, SIGTERM or SIGHUP ends the training",
            to.save);

@@ -31,6 +31,7 @@ struct ImageTraining : RanksArguments {
   uint64_t seed = 0;
   std::optional<int64_t> limit;  // samples to use of the training set and of the test set
   std::optional<std::string> data;
+  std::optional<int64_t> classes;  // not given: the largest label + 1
   std::string log, plot, trace;
 };
 
@@ -63,6 +64,11 @@ struct NetworkArguments : ImageTraining {
   int64_t warmup = 0;  // steps
   OptimizerArguments optimizer;
   std::string weights = "normal";
+  int64_t crop = 0;  // pixels of padding
+  bool flip = false;
+  float erase = 0;  // probability
+  bool normalize = false;
+  std::vector<double> mean, stddev;  // given; empty: none, or those of the data with `normalize`
   bool no_sync_bn = false;
   int64_t micro_batches = 1;
   int64_t checkpoint_layers = 0;

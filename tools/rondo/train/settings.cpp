@@ -2,6 +2,7 @@
 
 #include <rondo/kernels/core/counted.h>
 #include <rondo/nn/io/safetensors.h>
+#include <rondo/tools/rondo/support/option_readers.h>
 #include <rondo/tools/rondo/train/ranks.h>
 #include <rondo/tools/rondo/train/training_run.h>
 
@@ -21,10 +22,15 @@ struct Setting {
 // In the order of the options' names, in which messages list them.
 constexpr Setting kSettings[] = {{"algorithm", "--algorithm"},
                                  {"batch", "--batch"},
+                                 {"classes", "--classes"},
+                                 {"crop", "--crop"},
                                  {"data", "--data"},
                                  {"devices", "--devices"},
                                  {"epochs", "--epochs"},
+                                 {"erase", "--erase"},
+                                 {"flip", "--flip"},
                                  {"learning_rate", "--lr"},
+                                 {"mean", "--mean"},
                                  {"micro_batches", "--micro-batches"},
                                  {"momentum", "--momentum"},
                                  {"nesterov", "--nesterov"},
@@ -34,9 +40,18 @@ constexpr Setting kSettings[] = {{"algorithm", "--algorithm"},
                                  {"reduce_dtype", "--reduce-dtype"},
                                  {"schedule", "--schedule"},
                                  {"seed", "--seed"},
+                                 {"std", "--std"},
                                  {"warmup_steps", "--warmup-steps"},
                                  {"weight_decay", "--weight-decay"},
                                  {"weights", "--weights"}};
+
+constexpr const char* kNone = "none";
+
+std::string list_text(const std::vector<double>& numbers) {
+  std::string text;
+  for (const double number : numbers) text += (text.empty() ? "" : ",") + exact_text(number);
+  return numbers.empty() ? kNone : text;
+}
 
 std::string on_or_off(bool on) { return on ? "on" : "off"; }
 
@@ -47,7 +62,7 @@ std::string for_option(const Setting& setting, const std::string& value) {
 
 }  // namespace
 
-Settings settings_of(const TrainingPlan& plan, const NetworkArguments& arguments, const FashionMnist& data) {
+Settings settings_of(const TrainingPlan& plan, const NetworkArguments& arguments, const IdxDataSet& data) {
   const auto stored = [](const char* name, const std::vector<uint8_t>& values) {
     return StoredTensor{
         name, StoredType::u8, {static_cast<int64_t>(values.size())}, std::as_bytes(std::span(values))};
@@ -58,6 +73,12 @@ Settings settings_of(const TrainingPlan& plan, const NetworkArguments& arguments
       {"algorithm", name_of(plan.model.algorithm)},
       {"weights", arguments.from.empty() ? arguments.weights : "loaded"},
       {"batch", exact_text(plan.model.batch)},
+      {"classes", exact_text(data.classes)},
+      {"crop", exact_text(arguments.crop)},
+      {"erase", exact_text(arguments.erase)},
+      {"flip", on_or_off(arguments.flip)},
+      {"mean", list_text(plan.fit.normalize.mean)},
+      {"std", list_text(plan.fit.normalize.stddev)},
       {"data",
        concat(data.train_count, " images with the checksum ",
               checksum(std::vector{stored("images", data.train_images), stored("labels", data.train_labels)},
@@ -83,9 +104,24 @@ Settings settings_in(const nn::TrainingState& state) {
   for (const Setting& setting : kSettings)
     if (const auto old = settings.extract(setting.option); !old.empty())
       settings.emplace(setting.name, for_option(setting, old.mapped()));
-  for (const char* name : {"precision", "reduce_dtype"})
-    settings.emplace(name, name_of(Precision::fp32));  // checkpoints of versions that had no other
+  // Checkpoints of versions that had no other.
+  for (const char* name : {"precision", "reduce_dtype"}) settings.emplace(name, name_of(Precision::fp32));
+  for (const auto& [name, value] : {std::pair("classes", "10"),
+                                    {"crop", "0"},
+                                    {"erase", "0"},
+                                    {"flip", "off"},
+                                    {"mean", kNone},
+                                    {"std", kNone}})
+    settings.emplace(name, value);
   return settings;
+}
+
+nn::Normalize normalize_in(const Settings& settings) {
+  const auto numbers = [&](const char* name) {
+    const std::string& text = settings.at(name);
+    return text == kNone ? std::vector<double>() : read_numbers(name, text);
+  };
+  return {numbers("mean"), numbers("std")};
 }
 
 void check_same_settings(const nn::World& world, const Settings& settings) {

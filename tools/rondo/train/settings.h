@@ -13,10 +13,13 @@ namespace rondo::program {
 using Settings = std::map<std::string, std::string>;
 
 // All settings of a training, except for those that the command never changes.
-Settings settings_of(const TrainingPlan& plan, const NetworkArguments& arguments, const FashionMnist& data);
+Settings settings_of(const TrainingPlan& plan, const NetworkArguments& arguments, const IdxDataSet& data);
 
 // Those of a checkpoint. Older versions stored them under the names of the options.
 Settings settings_in(const nn::TrainingState& state);
+
+// The normalisation of the images.
+nn::Normalize normalize_in(const Settings& settings);
 
 // Throws a bad_argument Error in every process if the settings of the processes differ.
 void check_same_settings(const nn::World& world, const Settings& settings);

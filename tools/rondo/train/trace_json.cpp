@@ -1,5 +1,5 @@
-#include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/train/trace_json.h>
 
 #include <nlohmann/json.hpp>

@@ -19,12 +19,18 @@ void refuse_what_the_lesson_lacks(const NetworkArguments& a, const ProcessGroup*
   const NetworkArguments none;
   const std::pair<const char*, bool> given[] = {
       {"--checkpoint-layers", a.checkpoint_layers != none.checkpoint_layers},
+      {"--classes", a.classes.has_value()},
+      {"--crop", a.crop != none.crop},
       {"--device-count-invariant", a.device_count_invariant},
+      {"--erase", a.erase != none.erase},
+      {"--flip", a.flip},
       {"--from", !a.from.empty()},
       {"--group", a.group != none.group},
+      {"--mean", !a.mean.empty()},
       {"--micro-batches", a.micro_batches != none.micro_batches},
       {"--momentum", a.optimizer.momentum != none.optimizer.momentum},
       {"--nesterov", a.optimizer.nesterov},
+      {"--normalize", a.normalize},
       {"--precision", a.precision != none.precision},
       {"--optimizer", a.optimizer.kind != none.optimizer.kind},
       {"--reduce-dtype", a.reduce_dtype != none.reduce_dtype},
@@ -79,7 +85,7 @@ void train_from_scratch(const NetworkArguments& arguments, std::ostream& out, co
   const TrainingFiles files(arguments);
   check_options(arguments, nullptr);
   std::vector<int> devices = take_ranks(arguments, arguments.recipe.replicas, nullptr);
-  const FashionMnist data = load_images(arguments);
+  const FashionMnist data = load_fashion_mnist_images(arguments);
   const TrainingPlan plan = plan_for(arguments, data, std::move(devices), nullptr);
   const lenet::Options options = {.devices = plan.model.devices,
                                   .batch_size = plan.model.batch,

@@ -71,7 +71,7 @@ void check_options(const NetworkArguments& arguments, const ProcessGroup* proces
         ": each replica has its own statistics, and a checkpoint holds those of one process"));
 }
 
-TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& data, std::vector<int> devices,
+TrainingPlan plan_for(const NetworkArguments& arguments, const IdxDataSet& data, std::vector<int> devices,
                       ProcessGroup* processes) {
   const std::string why =
       arguments.limit ? concat(" (--limit ", *arguments.limit, ")") : std::string(" in the training data");
@@ -101,6 +101,13 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
   plan.fit.seed = arguments.seed;
   plan.fit.learning_rate = naming(
       "--schedule", [&] { return nn::parse_learning_rate(arguments.schedule, plan.rate, arguments.warmup); });
+  plan.fit.augmentation = {
+      .padding = arguments.crop, .flip = arguments.flip ? 0.5f : 0, .erase = arguments.erase};
+  check_augments("--crop", plan.fit.augmentation, data.image);
+  plan.fit.normalize = {arguments.mean, arguments.stddev};
+  if (arguments.normalize)
+    plan.fit.normalize = naming("--normalize", [&] { return nn::normalize_of(nn::DataSet(data).train); });
+  nn::check_normalize("--mean and --std", plan.fit.normalize, data.image.channels);
   plan.fit.verify = arguments.verify;
   plan.fit.checkpoint = arguments.save;
   plan.model.keep_finite = true;
@@ -125,6 +132,10 @@ std::string recipe(const TrainingPlan& plan, const NetworkArguments& arguments) 
                    plan.model.order == SumOrder::balanced_tree ? ", device-count invariant" : "",
                    plan.model.sync_batch_norm ? "" : ", local batch-norm statistics");
   if (arguments.precision != Precision::fp32) said += concat(", ", name_of(arguments.precision));
+  if (arguments.crop > 0) said += concat(", crop ", arguments.crop);
+  if (arguments.flip) said += ", flip";
+  if (arguments.erase > 0) said += concat(", erase ", arguments.erase);
+  if (!plan.fit.normalize.mean.empty()) said += ", normalised";
   if (plan.model.micro_batches > 1) said += concat(", ", grouped(plan.model.micro_batches), " micro-batches");
   if (plan.model.checkpoint_layers > 0)
     said += concat(", activations kept every ", counted(plan.model.checkpoint_layers, "operation"));
@@ -166,9 +177,9 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   check_options(arguments, processes);
   // Before the data set, which takes longer.
   std::vector<int> devices = take_ranks(arguments, arguments.recipe.replicas, processes);
-  const FashionMnist data = load_images(arguments);
+  const IdxDataSet data = load_images(arguments);
   TrainingPlan plan = plan_for(arguments, data, std::move(devices), processes);
-  const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
+  const nn::NamedModel network = model_for(arguments.model, nn::weight_init(arguments.weights), data);
   const nn::Graph graph =
       nn::make_graph(network.network, network.input, plan.model.math, plan.model.activations);
   const std::string links = use_links(plan.model);
@@ -224,7 +235,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   {
     Display display(out, terminal, arguments.epochs);
     display.show(TrainingProgress{.epoch = 1, .samples = data.train_count});
-    const RunTitle title = {arguments.model + (data.authentic ? " on Fashion-MNIST" : ""),
+    const RunTitle title = {arguments.model + (is_fashion_mnist(data) ? " on Fashion-MNIST" : ""),
                             recipe(plan, arguments) + " on " + device_list(shown_devices(plan.model))};
     RunCallbacks run(display, files, title, plan.rate);
     if (!arguments.resume.empty()) run.continue_log(plan.fit.from.epoch);

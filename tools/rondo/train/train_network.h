@@ -32,7 +32,7 @@ struct TrainingPlan {
 void check_options(const NetworkArguments& arguments, const ProcessGroup* processes);
 // Checks the arguments against the data. `devices`: of take_ranks(). Throws a bad_argument Error. To be
 // called after check_options().
-TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& data, std::vector<int> devices,
+TrainingPlan plan_for(const NetworkArguments& arguments, const IdxDataSet& data, std::vector<int> devices,
                       ProcessGroup* processes);
 
 std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, const OptimizerArguments& arguments,

@@ -7,6 +7,7 @@
 #include <rondo/nn/io/regular_file.h>
 #include <rondo/tools/rondo/pictures/plot_svg.h>
 #include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/support/option_readers.h>
 #include <rondo/tools/rondo/train/csv_log.h>
 #include <rondo/tools/rondo/train/training_run.h>
 
@@ -46,7 +47,14 @@ void show_placement(const std::vector<int>& devices, bool asked, std::ostream& o
                    : concat("two ranks share ", device_label(0), ": this machine has one GPU"));
 }
 
-FashionMnist load_images(const ImageTraining& arguments) {
+namespace {
+
+struct DataFolder {
+  std::string path;
+  bool named;  // by the user, so it may hold any data
+};
+
+DataFolder data_folder(const ImageTraining& arguments) {
   const std::string directory = arguments.data.value_or(fashion_mnist_directory());
   const bool named = arguments.data || directory != kInstalledFashionMnist;
   if (const std::string why = why_no_folder(directory); !arguments.data && !why.empty()) {
@@ -54,17 +62,48 @@ FashionMnist load_images(const ImageTraining& arguments) {
                              "): install the package dataset-fashion-mnist, or name a directory with "
                              "its four files by --data DIR or RONDO_DATA=DIR"));
   }
-  FashionMnist data = load_fashion_mnist(directory, named ? Checksums::report : Checksums::require);
+  return {directory, named};
+}
+
+}  // namespace
+
+FashionMnist load_fashion_mnist_images(const ImageTraining& arguments) {
+  const DataFolder folder = data_folder(arguments);
+  FashionMnist data = load_fashion_mnist(folder.path, folder.named ? Checksums::report : Checksums::require);
   if (arguments.limit) keep_first(data, *arguments.limit);
   return data;
 }
 
-void show_images(const FashionMnist& data, bool limited, std::ostream& out, const Terminal& terminal) {
-  show_field(
-      out, terminal, "data",
-      concat(data.authentic ? "Fashion-MNIST (SHA-256 verified): " : "not the original Fashion-MNIST: ",
-             limited ? "the first " : "", grouped(data.train_count), " training and ",
-             grouped(data.test_count), " test images of 28 x 28"));
+IdxDataSet load_images(const ImageTraining& arguments) {
+  const DataFolder folder = data_folder(arguments);
+  IdxDataSet data = load_idx_folder(folder.path, {.classes = arguments.classes.value_or(kMostClasses)});
+  if (!folder.named && !is_fashion_mnist(data))
+    static_cast<void>(load_fashion_mnist(folder.path, Checksums::require));  // throws: it names the file
+  data.classes = arguments.classes.value_or(data.classes);
+  if (data.classes < 2)
+    throw Error(bad_argument(data.files[1].path,
+                             ": all labels are 0, must be of at least two classes, or --classes be given"));
+  if (arguments.limit) keep_first(data, *arguments.limit);
+  return data;
+}
+
+nn::NamedModel model_for(const std::string& name, const nn::WeightInit& weights, const IdxDataSet& data) {
+  nn::NamedModel model = nn::model(name, weights, data.image, data.classes);
+  naming(concat(name, " cannot take images of ", text(data.image)),
+         [&] { static_cast<void>(nn::make_graph(model.network, model.input)); });
+  return model;
+}
+
+void show_images(const IdxDataSet& data, bool limited, std::ostream& out, const Terminal& terminal) {
+  const bool authentic = is_fashion_mnist(data), grey = data.image.channels == 1;
+  show_field(out, terminal, "data",
+             concat(authentic                            ? "Fashion-MNIST (SHA-256 verified): "
+                    : data.image == FashionMnist::kImage ? "not the original Fashion-MNIST: "
+                                                         : "",
+                    limited ? "the first " : "", grouped(data.train_count), " training and ",
+                    grouped(data.test_count), " test images of ", data.image.height, " x ", data.image.width,
+                    grey ? "" : concat(" x ", data.image.channels),
+                    authentic ? "" : concat(", ", counted(data.classes, "class", "classes"))));
 }
 
 void show_memory(const nn::MemoryEstimate& estimate, const std::vector<int>& devices,

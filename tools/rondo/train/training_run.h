@@ -3,6 +3,7 @@
 
 #include <rondo/nn/data/fashion_mnist.h>
 #include <rondo/nn/diagnostics/memory_estimate.h>
+#include <rondo/nn/models/models.h>
 #include <rondo/nn/train/training_report.h>
 #include <rondo/tools/rondo/support/output_file.h>
 #include <rondo/tools/rondo/support/terminal.h>
@@ -38,10 +39,15 @@ void show_field(std::ostream& out, const Terminal& terminal, const std::string& 
 // caller `asked` for it.
 void show_placement(const std::vector<int>& devices, bool asked, std::ostream& out, const Terminal& terminal);
 
-// Fashion-MNIST from its installed location, or data in the same format from --data, reduced to --limit
-// samples.
-FashionMnist load_images(const ImageTraining& arguments);
-void show_images(const FashionMnist& data, bool limited, std::ostream& out, const Terminal& terminal);
+// Fashion-MNIST from its installed location, or the IDX files of --data, reduced to --limit samples. The number of
+// classes is --classes if it is given, and at least 2.
+IdxDataSet load_images(const ImageTraining& arguments);
+// The same for images of 28 x 28 and ten classes.
+FashionMnist load_fashion_mnist_images(const ImageTraining& arguments);
+void show_images(const IdxDataSet& data, bool limited, std::ostream& out, const Terminal& terminal);
+
+// A model for these images. Throws a bad_argument Error with the reason if the network cannot take them.
+nn::NamedModel model_for(const std::string& name, const nn::WeightInit& weights, const IdxDataSet& data);
 
 // Prints the memory of each replica, including `shared`, which the replicas of a device have in common. Throws
 // an out_of_resources Error with the table if a device has less free memory than its replicas need together.
