@@ -41,8 +41,9 @@ DeviceImages::DeviceImages(std::span<Replica> replicas, std::span<const uint8_t>
       shift_.push_back(0);
     } else {
       const size_t of = normalize.mean.size() == 1 ? 0 : static_cast<size_t>(c);
-      scale_.push_back(static_cast<float>(1 / (255 * normalize.stddev[of])));
-      shift_.push_back(static_cast<float>(-normalize.mean[of] / normalize.stddev[of]));
+      const double mean = normalize.mean[of], stddev = normalize.stddev[of];
+      scale_.push_back(static_cast<float>(1 / (255 * stddev)));
+      shift_.push_back(static_cast<float>(-mean / stddev));
     }
   }
   const auto all_same = [](const std::vector<float>& values) {

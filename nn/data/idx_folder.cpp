@@ -75,10 +75,11 @@ void check_labels(const IdxArray& labels, const std::string& path, int64_t class
 // The images and labels for training or for tests. The constructor compares their headers; load() unpacks them.
 class Half {
  public:
-  Half(const std::string& directory, Words image_stems, Words label_stems)
+  Half(const std::string& directory, Words image_stems, Words label_stems, const IdxLimits& limits)
       : images_(find_file(directory, image_stems, {"idx3-ubyte", "idx4-ubyte"})),
         labels_(find_file(directory, label_stems, {"idx1-ubyte"})),
         image_(image_of(images_)) {
+    if (limits.image) check_shape(image_, *limits.image, images_, "");
     check_label_count(labels_, count());
   }
 
@@ -115,9 +116,8 @@ IdxDataSet load_idx_folder(const std::string& directory, const IdxLimits& limits
   if (const std::string why = why_no_folder(directory); !why.empty())
     throw Error(
         bad_argument("'", directory, "' ", why, ", must be a folder with the four files of a data set"));
-  Half train(directory, {"train-images"}, {"train-labels"});
-  Half test(directory, {"t10k-images", "test-images"}, {"t10k-labels", "test-labels"});
-  if (limits.image) check_shape(train.image(), *limits.image, train.images(), "");
+  Half train(directory, {"train-images"}, {"train-labels"}, limits);
+  Half test(directory, {"t10k-images", "test-images"}, {"t10k-labels", "test-labels"}, limits);
   check_shape(test.image(), train.image(), test.images(), ", like those for training");
   IdxDataSet data;
   data.image = train.image();

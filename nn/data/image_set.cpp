@@ -25,8 +25,8 @@ Normalize normalize_of(const ImageSet& set) {
     if (!(variance > 1e-9))  // the rounding of a variance of 0 is below, that of any two bytes above
       throw Error(bad_argument("normalize_of: all bytes of channel ", c,
                                " are equal, must differ: its standard deviation is 0"));
-    normalize.mean.push_back(mean / 255);
-    normalize.stddev.push_back(std::sqrt(variance) / 255);
+    normalize.mean.push_back(static_cast<float>(mean / 255));
+    normalize.stddev.push_back(static_cast<float>(std::sqrt(variance) / 255));
   }
   return normalize;
 }
@@ -39,7 +39,7 @@ void check_normalize(const char* who, const Normalize& normalize, int64_t channe
                              channels > 1 ? concat(", or ", channels, ", one for each channel") : ""));
   for (size_t i = 0; i < normalize.mean.size(); ++i)
     if (!std::isfinite(normalize.mean[i]) || !std::isfinite(normalize.stddev[i]) ||
-        !(normalize.stddev[i] >= 1e-6))
+        !(normalize.stddev[i] >= 1e-6f))
       throw Error(bad_argument(who, ": mean ", normalize.mean[i], " and standard deviation ",
                                normalize.stddev[i],
                                ", must be finite and the standard deviation at least 1e-6"));

@@ -31,7 +31,7 @@ struct DataSet {
 // one for all. Empty: byte / 255. The rounded 1 / (255 stddev) and -mean / stddev are applied in one fused
 // multiply-add.
 struct Normalize {
-  std::vector<double> mean, stddev;
+  std::vector<float> mean, stddev;
 
   bool operator==(const Normalize&) const = default;
 };

@@ -131,12 +131,32 @@ TEST_F(CommandTrain, TheLessonRefusesUnsupportedOptions) {
   const std::string command = lenet("--from-scratch ");
   std::set<std::string> tried = {"--devices", "--batch", "--lr",  "--seed", "--algorithm",    "--epochs",
                                  "--limit",   "--data",  "--log", "--plot", "--from-scratch",  // it has them
-                                 "--names"};  // requires --from
-  for (const std::string option :
-       {"--checkpoint-layers 2", "--device-count-invariant", "--group 1", "--micro-batches 2",
-        "--momentum 0.5", "--optimizer adam", "--save file", "--schedule cosine", "--trace file", "--verify",
-        "--warmup-steps 3", "--weight-decay 0.1", "--weights kaiming", "--nesterov", "--resume file",
-        "--precision tf32", "--reduce-dtype bf16", "--timeout 5", "--from file"}) {
+                                 "--names",              // requires --from
+                                 "--mean",    "--std"};  // require each other: below
+  for (const std::string option : {"--checkpoint-layers 2",
+                                   "--device-count-invariant",
+                                   "--group 1",
+                                   "--micro-batches 2",
+                                   "--momentum 0.5",
+                                   "--optimizer adam",
+                                   "--save file",
+                                   "--schedule cosine",
+                                   "--trace file",
+                                   "--verify",
+                                   "--warmup-steps 3",
+                                   "--weight-decay 0.1",
+                                   "--weights kaiming",
+                                   "--nesterov",
+                                   "--resume file",
+                                   "--precision tf32",
+                                   "--reduce-dtype bf16",
+                                   "--timeout 5",
+                                   "--from file",
+                                   "--classes 10",
+                                   "--crop 2",
+                                   "--flip",
+                                   "--erase 0.5",
+                                   "--normalize"}) {
     const std::string name = option.substr(0, option.find(' '));
     expect_refused(command + option, {name + " is not possible with --from-scratch"});
     tried.insert(name);
@@ -145,6 +165,7 @@ TEST_F(CommandTrain, TheLessonRefusesUnsupportedOptions) {
   const std::regex name("\n +(--[a-z-]+)");
   for (auto it = std::sregex_iterator(help.begin(), help.end(), name); it != std::sregex_iterator(); ++it)
     EXPECT_TRUE(tried.contains((*it)[1])) << (*it)[1];
+  expect_refused(command + "--mean 0.5 --std 0.5", {"--mean is not possible with --from-scratch"});
   EXPECT_EQ(results_.files(), 0u);
 }
 
@@ -186,13 +207,15 @@ std::string tensors_in(const std::string& path) {
 }
 
 // A checkpoint in the form of older versions: settings have the names of options, --no-sync-bn is the reverse
-// of sync_batch_norm, and the first ones had no --precision and --reduce-dtype.
+// of sync_batch_norm, and the first ones had neither --precision and --reduce-dtype nor settings of the images.
 void rewrite_in_old_form(const std::string& path) {
   const Safetensors file = read_safetensors(path);
   std::map<std::string, std::string> metadata;
   for (const auto& [key, value] : file.metadata) {
     std::string name = key;
-    if (name == "crc32" || name == "recipe.precision" || name == "recipe.reduce_dtype") continue;
+    const std::set<std::string> later = {"precision", "reduce_dtype", "classes", "crop",
+                                         "erase",     "flip",         "mean",    "std"};
+    if (name == "crc32" || (name.starts_with("recipe.") && later.contains(name.substr(7)))) continue;
     if (name == "recipe.sync_batch_norm") {
       metadata["recipe.--no-sync-bn"] = value == "on" ? "off" : "on";
       continue;

@@ -78,6 +78,8 @@ const std::map<std::string, Ranges>& all_ranges() {
   static const Ranges network = with(training, {{"--batch", {1, 1'000'000'000}},
                                                 {"--epochs", {1, 100'000}},
                                                 {"--limit", {1, 1'000'000'000}},
+                                                {"--classes", {2, 256}},
+                                                {"--crop", {0, 10'000}},
                                                 {"--warmup-steps", {0, 1'000'000'000}}});
   static const std::map<std::string, Ranges> all = {
       {"allreduce", with(collective, {{"--group", {1, 64}}})},
@@ -87,7 +89,8 @@ const std::map<std::string, Ranges>& all_ranges() {
       {"reduce", collective},
       {"alltoall", collective},
       {"train lenet", network},
-      {"evaluate", {{"--batch", {1, 1'000'000'000}}, {"--limit", {1, 1'000'000'000}}}},
+      {"evaluate",
+       {{"--batch", {1, 1'000'000'000}}, {"--limit", {1, 1'000'000'000}}, {"--classes", {2, 256}}}},
       {"train resnet18", network},
       {"train mobilenet", network},
       {"train vit", network},
@@ -164,7 +167,8 @@ TEST(OptionRanges, AreOfAllOptionsThatTakeANumber) {
   for_each_help("", [&](const std::string& command) {
     ++commands;
     const std::string help = parse(command + " --help").text;
-    const std::regex option("(?:^|\\n) +(?:-[A-Za-z],)?(--[a-z0-9_-]+) (?:N|SECONDS|STEPS|SAMPLES)\\s");
+    const std::regex option(
+        "(?:^|\\n) +(?:-[A-Za-z],)?(--[a-z0-9_-]+) (?:N|PIXELS|SECONDS|STEPS|SAMPLES)\\s");
     Ranges found;
     for (std::sregex_iterator match(help.begin(), help.end(), option), end; match != end; ++match)
       found[(*match)[1]];

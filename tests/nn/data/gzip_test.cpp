@@ -84,7 +84,7 @@ TEST_F(Gzip, AShapeIsCheckedBeforeItsValuesAreUnpacked) {
   write_file(directory_ / "train-labels-idx1-ubyte.gz", gzip(idx({512}, Bytes(512))));
   const int64_t before = peak_bytes();
   EXPECT_EQ(missing(error_of([&] { load_fashion_mnist(directory_.path(), Checksums::report); }),
-                    {"its images are 1024 x 1024 pixels"}),
+                    {"its images are 1024 x 1024 x 1, must be 28 x 28 x 1"}),
             "");
   write_file(directory_ / "train-images-idx3-ubyte.gz", gzip(idx({2, 28, 28}, Bytes(2 * 784))));
   write_bomb(idx({512 * kMiB}, {}), 512, "train-labels-idx1-ubyte.gz");

@@ -19,7 +19,7 @@ struct EvaluateArguments {
   std::optional<int64_t> limit;
   std::optional<std::string> data;
   std::optional<int64_t> classes;
-  std::vector<double> mean, stddev;
+  std::vector<float> mean, stddev;
   Precision precision = Precision::fp32;
 };
 

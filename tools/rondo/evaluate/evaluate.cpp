@@ -33,7 +33,8 @@ void evaluate(const EvaluateArguments& arguments, std::ostream& out, const Termi
                                ", that of the training of '", arguments.from, "'"));
     data.classes = classes;
   }
-  nn::check_normalize("--mean and --std", normalize, data.image.channels);
+  nn::check_normalize(arguments.mean.empty() ? "the normalisation of the checkpoint" : "--mean and --std",
+                      normalize, data.image.channels);
   const nn::NamedModel network = model_for(arguments.model, {}, data);
   nn::DataParallel model(network.network, network.input,
                          {.devices = devices,

@@ -52,11 +52,11 @@ inline std::string read_path(const std::string& option, const std::string& text)
 }
 
 // "0.49,0.48,0.45"
-inline std::vector<double> read_numbers(const std::string& option, const std::string& text) {
-  std::vector<double> numbers;
+inline std::vector<float> read_numbers(const std::string& option, const std::string& text) {
+  std::vector<float> numbers;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
-    const std::optional<double> number = read_number<double>(text.substr(begin, end - begin));
+    const std::optional<float> number = read_number<float>(text.substr(begin, end - begin));
     if (!number || !std::isfinite(*number))
       throw Error(bad_argument(option, " is '", text, "', must be numbers separated by commas"));
     numbers.push_back(*number);
@@ -126,7 +126,7 @@ Option add_integer(const Command& command, const std::string& names, const std::
 }
 
 inline Option add_numbers(const Command& command, const std::string& name, const std::string& help,
-                          std::vector<double>& to) {
+                          std::vector<float>& to) {
   return command.add(name, "LIST", help, [&to, name](const std::string& s) { to = read_numbers(name, s); });
 }
 

@@ -68,7 +68,7 @@ struct NetworkArguments : ImageTraining {
   bool flip = false;
   float erase = 0;  // probability
   bool normalize = false;
-  std::vector<double> mean, stddev;  // given; empty: none, or those of the data with `normalize`
+  std::vector<float> mean, stddev;  // given; empty: none, or those of the data with `normalize`
   bool no_sync_bn = false;
   int64_t micro_batches = 1;
   int64_t checkpoint_layers = 0;

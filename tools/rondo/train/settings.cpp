@@ -47,9 +47,9 @@ constexpr Setting kSettings[] = {{"algorithm", "--algorithm"},
 
 constexpr const char* kNone = "none";
 
-std::string list_text(const std::vector<double>& numbers) {
+std::string list_text(const std::vector<float>& numbers) {
   std::string text;
-  for (const double number : numbers) text += (text.empty() ? "" : ",") + exact_text(number);
+  for (const float number : numbers) text += (text.empty() ? "" : ",") + exact_text(number);
   return numbers.empty() ? kNone : text;
 }
 
@@ -119,7 +119,7 @@ Settings settings_in(const nn::TrainingState& state) {
 nn::Normalize normalize_in(const Settings& settings) {
   const auto numbers = [&](const char* name) {
     const std::string& text = settings.at(name);
-    return text == kNone ? std::vector<double>() : read_numbers(name, text);
+    return text == kNone ? std::vector<float>() : read_numbers(name, text);
   };
   return {numbers("mean"), numbers("std")};
 }

@@ -99,10 +99,8 @@ void train_from_scratch(const NetworkArguments& arguments, std::ostream& out, co
   show_placement(options.devices, arguments.devices.has_value(), out, terminal);
   show_images(data, arguments.limit.has_value(), out, terminal);
   const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
-  show_field(
-      out, terminal, "model",
-      concat(arguments.model, ", ", grouped(nn::make_graph(network.network, network.input).parameter_count()),
-             " parameters (rondo summary ", arguments.model, " shows them)"));
+  show_field(out, terminal, "model",
+             model_text(arguments.model, nn::make_graph(network.network, network.input), data));
   show_field(out, terminal, "training",
              concat(grouped(options.epochs), options.epochs == 1 ? " epoch of " : " epochs of ",
                     grouped(plan.steps), plan.steps == 1 ? " step, " : " steps, ", recipe));

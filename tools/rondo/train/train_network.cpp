@@ -188,9 +188,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   if (processes) show_field(head, terminal, "processes", places_text(*processes));
   show_placement(shown_devices(plan.model), arguments.devices.has_value(), head, terminal);
   show_images(data, arguments.limit.has_value(), head, terminal);
-  show_field(head, terminal, "model",
-             concat(arguments.model, ", ", grouped(graph.parameter_count()), " parameters (rondo summary ",
-                    arguments.model, " shows them)"));
+  show_field(head, terminal, "model", model_text(arguments.model, graph, data));
   if (!links.empty()) show_field(head, terminal, "links", links);
   if (const std::string note = reduce_dtype_note(plan.model); !note.empty())
     show_field(head, terminal, "", note);

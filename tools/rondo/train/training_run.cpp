@@ -94,6 +94,12 @@ nn::NamedModel model_for(const std::string& name, const nn::WeightInit& weights,
   return model;
 }
 
+std::string model_text(const std::string& name, const nn::Graph& graph, const IdxDataSet& data) {
+  const bool usual = data.image == FashionMnist::kImage && data.classes == FashionMnist::kClasses;
+  return concat(name, ", ", grouped(graph.parameter_count()), " parameters",
+                usual ? concat(" (rondo summary ", name, " shows them)") : "");
+}
+
 void show_images(const IdxDataSet& data, bool limited, std::ostream& out, const Terminal& terminal) {
   const bool authentic = is_fashion_mnist(data), grey = data.image.channels == 1;
   show_field(out, terminal, "data",

@@ -49,6 +49,9 @@ void show_images(const IdxDataSet& data, bool limited, std::ostream& out, const 
 // A model for these images. Throws a bad_argument Error with the reason if the network cannot take them.
 nn::NamedModel model_for(const std::string& name, const nn::WeightInit& weights, const IdxDataSet& data);
 
+// "lenet, 114,690 parameters (rondo summary lenet shows them)": the command shows the network for Fashion-MNIST.
+std::string model_text(const std::string& name, const nn::Graph& graph, const IdxDataSet& data);
+
 // Prints the memory of each replica, including `shared`, which the replicas of a device have in common. Throws
 // an out_of_resources Error with the table if a device has less free memory than its replicas need together.
 void show_memory(const nn::MemoryEstimate& estimate, const std::vector<int>& devices,
