@@ -1,5 +1,5 @@
-// A network with depthwise convolutions on images of the program's own: trained on three ranks, saved, loaded
-// on one, and evaluated. Usage: depthwise FILE
+// A network with depthwise convolutions on images of the program's own: trained on random crops on three
+// ranks, saved, loaded on one, and evaluated. Usage: depthwise FILE
 #include <rondo/nn/checkpoint/checkpoint.h>
 #include <rondo/nn/data/device_images.h>
 #include <rondo/nn/fit/fit.h>
@@ -68,7 +68,8 @@ int main(int argc, char** argv) {
   const Stripes train(960, 1), test(200, 2);
   DataParallel model(network(), {kSide, kSide, 3}, {.devices = {0, 0, 0}, .batch = 48});  // {0, 1, 2}: GPUs
   Adam adam(model, {.learning_rate = 0.01f});
-  const FitOptions options = {.epochs = 4, .learning_rate = LearningRate::constant(0.01)};
+  const FitOptions options = {
+      .epochs = 4, .learning_rate = LearningRate::constant(0.01), .augmentation = {.padding = 2}};
   for (const auto& epoch : fit(model, adam, {train, test}, options).epochs)
     std::printf("epoch %d: loss %.4f\n", int(epoch.epoch), epoch.train_loss);
   std::printf("accuracy %.4f\n", accuracy(model, test));

@@ -11,10 +11,10 @@ namespace rondo {
 // An image of height x width pixels is changed in this order:
 //   crop    `padding` pixels of zeros (bytes of 0) on each side, then height x width pixels at a random place
 //   flip    exchanges left and right, with probability `flip`
-//   erase   with probability `erase`, sets a random rectangle to 0, after normalisation. Its area is a uniform
-//           share from min_area to max_area of the image, the logarithm of height / width is uniform from
-//           log(min_ratio) to log(max_ratio), and both sides are rounded to pixels. A rectangle that is not
-//           smaller than the image on both sides is drawn again, up to ten times, then nothing is erased.
+//   erase   with probability `erase`, sets a random rectangle to 0, after normalisation. Its area is a
+//           uniform share from min_area to max_area of the image, the logarithm of height / width is uniform
+//           from log(min_ratio) to log(max_ratio), and both sides are rounded to pixels. A rectangle that is
+//           not smaller than the image on both sides is drawn again, up to ten times, then nothing is erased.
 // These are RandomCrop(padding), RandomHorizontalFlip and RandomErasing (Zhong et al., "Random erasing data
 // augmentation", 2017) of torchvision, with its defaults for area and ratio. Its random numbers differ.
 struct Augmentation {

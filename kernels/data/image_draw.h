@@ -1,11 +1,11 @@
-// The random numbers of an image's augmentation: a pure function of (seed, epoch, index in the data set), with
-// the same bits on a GPU and on a CPU.
+// The random numbers of an image's augmentation: a pure function of (seed, epoch, index in the data set),
+// with the same bits on a GPU and on a CPU.
 //
 // Random words are those of Philox with the seed as the key and the counter (index, 2^31 + block, epoch). The
-// shuffle of the samples uses the same seed; its second word is below 2^31. Block 0 has the words of the crop's
-// row and column, the flip, and the decision to erase. Block 1 + k has those of the k-th rectangle: its area,
-// ratio, row and column. A word w is the uniform number floor(w / 2^8) / 2^24, or floor(w n / 2^32) of n
-// places.
+// shuffle of the samples uses the same seed; its second word is below 2^31. Block 0 has the words of the
+// crop's row and column, the flip, and the decision to erase. Block 1 + k has those of the k-th rectangle:
+// its area, ratio, row and column. A word w is the uniform number floor(w / 2^8) / 2^24, or floor(w n / 2^32)
+// of n places.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -43,8 +43,8 @@ void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& op
 TrainingState load_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
                               const std::function<void(const TrainingState&)>& accept = {});
 
-// The training state of a checkpoint, or none for a file of parameters. Throws a bad_argument Error for a file that
-// cannot be read or is damaged.
+// The training state of a checkpoint, or none for a file of parameters. Throws a bad_argument Error for a
+// file that cannot be read or is damaged.
 std::optional<TrainingState> read_training_state(const std::string& path);
 
 // Saves or loads the parameters and the persistent layer states, without the data that only training needs.

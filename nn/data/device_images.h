@@ -19,7 +19,7 @@ class DeviceImages {
  public:
   // `replicas`: those of a DataParallel, which converts to them. They must outlive this. `images` holds the
   // samples one after the other, in the shape of the network's input (NHWC), with one label each, below
-  // the number of the network's outputs. A byte b becomes b / 255, or what `normalize` says. Ranks on one
+  // the number of the network's outputs. A byte b becomes b / 255, or is normalised by `normalize`. Ranks on one
   // device share a copy. Throws rondo::Error: bad_argument, out_of_resources.
   DeviceImages(std::span<Replica> replicas, std::span<const uint8_t> images, std::span<const uint8_t> labels,
                const Normalize& normalize = {});
@@ -58,8 +58,8 @@ class ShuffledBatches : public BatchIterator {
  public:
   // Batches of `batch` samples; the last of an epoch has the remaining ones. `images` must outlive this. Each
   // image is changed at random by `augmentation`, in a way that depends only on the seed, the epoch and its
-  // index in the set. Throws rondo::Error: bad_argument for a batch below 1, for images of other replicas, for
-  // augmentation outside its range, or of vectors.
+  // index in the set. Throws rondo::Error: bad_argument for a batch below 1, for images of other replicas,
+  // for augmentation outside its range, or of vectors.
   ShuffledBatches(std::span<Replica> replicas, const DeviceImages& images, int64_t batch, uint64_t seed,
                   const Augmentation& augmentation = {});
 

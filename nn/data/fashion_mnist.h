@@ -36,8 +36,8 @@ enum class Checksums {
   report,   // accepts any valid data and sets FashionMnist::authentic
 };
 
-// Loads the four files from `directory`, like load_idx_folder(), for images of 28 x 28 and labels from 0 to 9.
-// Throws a bad_argument Error that names the file, the value found and the valid values.
+// Loads the four files from `directory`, like load_idx_folder(), for images of 28 x 28 and labels from 0 to
+// 9. Throws a bad_argument Error that names the file, the value found and the valid values.
 FashionMnist load_fashion_mnist(const std::string& directory, Checksums checksums);
 
 // Whether all four files are byte for byte those of Fashion-MNIST.

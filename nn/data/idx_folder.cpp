@@ -72,7 +72,8 @@ void check_labels(const IdxArray& labels, const std::string& path, int64_t class
                              ", must be 0 to ", classes - 1));
 }
 
-// The images and labels for training or for tests. The constructor compares their headers; load() unpacks them.
+// The images and labels for training or for tests. The constructor compares their headers; load() unpacks
+// them.
 class Half {
  public:
   Half(const std::string& directory, Words image_stems, Words label_stems, const IdxLimits& limits)

@@ -1,4 +1,5 @@
-// A data set of the user's own: images and labels for training and for tests, in a folder of IDX files (idx.h).
+// A data set of the user's own: images and labels for training and for tests, in a folder of IDX files
+// (idx.h).
 //
 //   const IdxDataSet data = load_idx_folder("stripes");
 //   nn::DataParallel model(nn::mobilenet(data.classes), data.image, {.batch = 64});

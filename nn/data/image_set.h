@@ -27,8 +27,8 @@ struct DataSet {
   ImageSet train, test;
 };
 
-// The network's input is (byte / 255 - mean) / stddev, with a mean and a standard deviation for each channel, or
-// one for all. Empty: byte / 255. The rounded 1 / (255 stddev) and -mean / stddev are applied in one fused
+// The network's input is (byte / 255 - mean) / stddev, with a mean and a standard deviation for each channel,
+// or one for all. Empty: byte / 255. The rounded 1 / (255 stddev) and -mean / stddev are applied in one fused
 // multiply-add.
 struct Normalize {
   std::vector<float> mean, stddev;
@@ -36,16 +36,16 @@ struct Normalize {
   bool operator==(const Normalize&) const = default;
 };
 
-// Mean and standard deviation of each channel, over all pixels of all images, as values in [0, 1]. The sums are
-// exact. Throws a bad_argument Error for a channel in which all bytes are equal, and for no images.
+// Mean and standard deviation of each channel, over all pixels of all images, as values in [0, 1]. The sums
+// are exact. Throws a bad_argument Error for a channel in which all bytes are equal, and for no images.
 Normalize normalize_of(const ImageSet& set);
 
 // Throws a bad_argument Error that begins with `who` unless `normalize` has finite means and as many standard
 // deviations above 0, for each of `channels`, for all in common, or none.
 void check_normalize(const char* who, const Normalize& normalize, int64_t channels);
 
-// Throws a bad_argument Error that begins with `who` unless these random changes are possible for images of this
-// shape: options in range, and none for vectors.
+// Throws a bad_argument Error that begins with `who` unless these random changes are possible for images of
+// this shape: options in range, and none for vectors.
 void check_augments(const char* who, const Augmentation& augmentation, const Shape& image);
 
 // Throws a bad_argument Error that begins with `who` unless a network with this input and this number of

@@ -67,8 +67,8 @@ struct FitResult {
 // null, the first steps are recorded into it. With several processes (DataParallelOptions::processes), all
 // must call fit() with the same values. Process 0 writes the checkpoint. FitObserver::stop() may return true
 // in any process; all end after that step. Throws rondo::Error: bad_argument for images that do not fit the
-// network (check_images()), for augmentation or normalisation that does not fit them, and for a model with keep_finite that an earlier step has stopped;
-// out_of_resources.
+// network (check_images()), for augmentation or normalisation that does not fit them, and for a model with
+// keep_finite that an earlier step has stopped; out_of_resources.
 FitResult fit(DataParallel& model, Optimizer& optimizer, const DataSet& data, const FitOptions& options,
               FitObserver& observer, Trace* trace = nullptr);
 FitResult fit(DataParallel& model, Optimizer& optimizer, const DataSet& data, const FitOptions& options);

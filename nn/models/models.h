@@ -37,8 +37,8 @@ AnyModule vit(int64_t classes = 10, WeightInit weights = {}, int64_t blocks = 4)
 // `layers` linear layers of `width` outputs, each followed by a ReLU, then a linear layer of `outputs`.
 AnyModule mlp(int64_t layers = 90, int64_t width = 2056, int64_t outputs = 10, WeightInit weights = {});
 
-// A model by its command-line name, with the input shape of its training: `image` and `classes` are those of the
-// models of images, by default of Fashion-MNIST. Throws a bad_argument Error that lists the names.
+// A model by its command-line name, with the input shape of its training: `image` and `classes` are those of
+// the models of images, by default of Fashion-MNIST. Throws a bad_argument Error that lists the names.
 struct NamedModel {
   AnyModule network;
   Shape input;

@@ -1,5 +1,5 @@
-// gather_augmented_batch() against its definition, written a second time: pad, crop, flip, normalise, erase, one
-// after the other, on an image in host memory.
+// gather_augmented_batch() against its definition, written a second time: pad, crop, flip, normalise, erase,
+// one after the other, on an image in host memory.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/data/augmented_batch.h>

@@ -55,6 +55,7 @@ TEST_F(CommandOwnData, AugmentedTrainingHasTheSameBitsOnAnyNumberOfDevices) {
         colours_.path().string() + " " + kChanges + "--save " + file + " --devices " + devices(ranks));
     ASSERT_EQ(outcome.code, 0) << outcome.text();
     EXPECT_EQ(missing(outcome.out, {"12 training and 12 test images of 20 x 16 x 3, 3 classes",
+                                    "(rondo summary lenet --image 20x16x3 --classes 3 shows them)",
                                     "crop 3, flip, erase 0.5, normalised"}),
               "");
     seen.insert(read_text(file));
@@ -104,6 +105,19 @@ TEST_F(CommandOwnData, EvaluateTakesClassesAndNormalisationFromTheCheckpoint) {
   expect_refused(evaluate(file), {"the number of classes of the data is 7, must be at most 5, that of the "
                                   "training of '" +
                                   file + "'"});
+}
+
+// A checkpoint, as a state dict of PyTorch, and back.
+TEST_F(CommandOwnData, ConvertTakesImageAndClassesFromTheCheckpoint) {
+  const std::string file = files_ / "file", torch = files_ / "torch", back = files_ / "back";
+  ASSERT_EQ(run_line(train("--epochs 1 --save " + file)).code, 0);
+  const Outcome there = run_line("convert lenet " + file + " " + torch);
+  EXPECT_EQ(there.code, 0) << there.text();
+  expect_refused("convert lenet " + torch + " " + back, {torch + ": ", "0.weight"});
+  const Outcome again = run_line("convert lenet " + torch + " " + back + " --image 20x16x3 --classes 3");
+  EXPECT_EQ(again.code, 0) << again.text();
+  EXPECT_EQ(last_line(run_line(evaluate(back)).out), last_line(run_line(evaluate(file)).out));
+  expect_refused("convert lenet " + file + " " + back + " --classes 4", {file + ": tensor '9.", "[128, 3]"});
 }
 
 TEST_F(CommandOwnData, AnyNumberOfClasses) {

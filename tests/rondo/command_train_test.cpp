@@ -207,7 +207,8 @@ std::string tensors_in(const std::string& path) {
 }
 
 // A checkpoint in the form of older versions: settings have the names of options, --no-sync-bn is the reverse
-// of sync_batch_norm, and the first ones had neither --precision and --reduce-dtype nor settings of the images.
+// of sync_batch_norm, and the first ones had neither --precision and --reduce-dtype nor settings of the
+// images.
 void rewrite_in_old_form(const std::string& path) {
   const Safetensors file = read_safetensors(path);
   std::map<std::string, std::string> metadata;

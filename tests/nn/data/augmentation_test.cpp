@@ -1,5 +1,5 @@
-// Augmented and normalised images in training: the same on any number of devices and after a resume, and never in
-// an evaluation.
+// Augmented and normalised images in training: the same on any number of devices and after a resume, and
+// never in an evaluation.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/data/device_images.h>

@@ -20,6 +20,7 @@ void add_convert_options(const Command& convert, ConvertArguments& to) {
   convert.add("to", "TO", "The file to write, in the other of the two formats", read("to", to.to)).required();
   convert.when_missing(
       "a model and two files are needed: rondo convert resnet18 torch.safetensors rondo.safetensors");
+  add_model_images(convert, to.images, "those of the checkpoint, else ");
   add_path(convert, "--names", "FILE.json",
            "PyTorch's paths of modules: {\"path in rondo summary\": \"path in PyTorch\"}", to.names);
 }

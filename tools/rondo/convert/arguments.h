@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/tools/rondo/support/command.h>
+#include <rondo/tools/rondo/support/image_model.h>
 
 #include <string>
 
@@ -9,6 +10,7 @@ namespace rondo::program {
 
 struct ConvertArguments {
   std::string model, from, to;
+  ModelImages images;
   std::string names;  // JSON of nn::StateDictNames; empty: the same names
 };
 

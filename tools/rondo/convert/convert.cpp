@@ -5,6 +5,7 @@
 #include <rondo/tools/rondo/convert/convert.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/output_file.h>
+#include <rondo/tools/rondo/train/settings.h>
 
 #include <filesystem>
 
@@ -17,7 +18,13 @@ void convert(const ConvertArguments& arguments, std::ostream& out) {
     throw Error(bad_argument("to is '", arguments.to, "', the file that is read, must be another"));
   const nn::StateDictNames names =
       arguments.names.empty() ? nn::StateDictNames() : nn::read_state_dict_names(arguments.names);
-  const nn::NamedModel network = nn::model(arguments.model);
+  ModelImages images = arguments.images;
+  if (const auto trained = nn::read_training_state(arguments.from)) {
+    const ModelImages of_training = images_in(*trained);
+    if (!images.image) images.image = of_training.image;
+    if (!images.classes) images.classes = of_training.classes;
+  }
+  const nn::NamedModel network = model_for(arguments.model, images);
   nn::DataParallel model(network.network, network.input, {.batch = 1});
   const bool is_ours = nn::has_rondo_format(read_safetensors(arguments.from));
   if (is_ours) {

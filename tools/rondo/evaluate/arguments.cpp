@@ -1,6 +1,7 @@
 #include <rondo/nn/models/models.h>
 #include <rondo/tools/rondo/evaluate/evaluate.h>
 #include <rondo/tools/rondo/support/device_list.h>
+#include <rondo/tools/rondo/support/image_model.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 
 namespace rondo::program {

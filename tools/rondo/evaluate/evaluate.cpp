@@ -23,10 +23,10 @@ void evaluate(const EvaluateArguments& arguments, std::ostream& out, const Termi
   images.classes = arguments.classes;
   nn::Normalize normalize = {arguments.mean, arguments.stddev};
   const std::optional<nn::TrainingState> trained = nn::read_training_state(arguments.from);
-  if (trained && normalize.mean.empty()) normalize = normalize_in(settings_in(*trained));
+  if (trained && normalize.mean.empty()) normalize = normalize_in(*trained);
   IdxDataSet data = load_images(images);
-  if (trained && trained->recipe.contains("classes")) {
-    const auto classes = read_integer<int64_t>("classes", trained->recipe.at("classes"), 2, kMostClasses);
+  if (const std::optional<int64_t> of_training = trained ? images_in(*trained).classes : std::nullopt) {
+    const int64_t classes = *of_training;
     if (arguments.classes ? data.classes != classes : data.classes > classes)
       throw Error(bad_argument(arguments.classes ? "--classes is " : "the number of classes of the data is ",
                                data.classes, ", must be ", arguments.classes ? "" : "at most ", classes,
@@ -35,7 +35,7 @@ void evaluate(const EvaluateArguments& arguments, std::ostream& out, const Termi
   }
   nn::check_normalize(arguments.mean.empty() ? "the normalisation of the checkpoint" : "--mean and --std",
                       normalize, data.image.channels);
-  const nn::NamedModel network = model_for(arguments.model, {}, data);
+  const nn::NamedModel network = model_for(arguments.model, images_of(data));
   nn::DataParallel model(network.network, network.input,
                          {.devices = devices,
                           .batch = std::max(arguments.batch, static_cast<int64_t>(devices.size())),

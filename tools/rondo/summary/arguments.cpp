@@ -12,6 +12,7 @@ void add_summary_options(const Command& summary, SummaryArguments& to) {
       .required();
   summary.when_missing("no model was named, must be " + any_of(nn::model_names()) +
                        ": rondo summary resnet18");
+  add_model_images(summary, to.images, "");
   add_integer(summary, "--batch", "N", "Samples per step on one device, for the memory estimate [256]",
               to.batch, 1, kMaxBatch);
   add_integer(summary, "--checkpoint-layers", "N",

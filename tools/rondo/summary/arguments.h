@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/tools/rondo/support/command.h>
+#include <rondo/tools/rondo/support/image_model.h>
 #include <rondo/tools/rondo/support/precision.h>
 
 #include <cstdint>
@@ -11,6 +12,7 @@ namespace rondo::program {
 
 struct SummaryArguments {
   std::string model;
+  ModelImages images;
   int64_t checkpoint_layers = 0;
   int64_t batch = 256;
   Precision precision = Precision::fp32;

@@ -57,7 +57,7 @@ std::string summary_text(const std::string& model, const nn::Graph& graph, int64
 }
 
 void show_summary(const SummaryArguments& arguments, std::ostream& out) {
-  const nn::NamedModel model = nn::model(arguments.model);
+  const nn::NamedModel model = model_for(arguments.model, arguments.images);
   const OutputFile picture("--svg", arguments.svg);
   const nn::Graph graph = nn::make_graph(model.network, model.input, math_of(arguments.precision),
                                          element_type(arguments.precision));

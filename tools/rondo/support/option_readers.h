@@ -65,8 +65,7 @@ inline std::vector<float> read_numbers(const std::string& option, const std::str
   return numbers;
 }
 
-// Options of the commands that read images.
-inline constexpr int64_t kMostClasses = 256;  // a label is a byte
+// Of the commands that read images.
 inline constexpr const char* kDataHelp =
     "Folder of IDX files with images of any size and their labels, gzipped or not [the environment variable "
     "RONDO_DATA, else the installed Fashion-MNIST]";

@@ -2,6 +2,7 @@
 #include <rondo/nn/models/models.h>
 #include <rondo/nn/optim/learning_rate.h>
 #include <rondo/tools/rondo/support/device_list.h>
+#include <rondo/tools/rondo/support/image_model.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 #include <rondo/tools/rondo/train/train_from_scratch.h>
 #include <rondo/tools/rondo/train/train_mlp.h>

@@ -77,6 +77,7 @@ Settings settings_of(const TrainingPlan& plan, const NetworkArguments& arguments
       {"crop", exact_text(arguments.crop)},
       {"erase", exact_text(arguments.erase)},
       {"flip", on_or_off(arguments.flip)},
+      {"image", image_option(data.image)},  // not compared: the model's fingerprint is
       {"mean", list_text(plan.fit.normalize.mean)},
       {"std", list_text(plan.fit.normalize.stddev)},
       {"data",
@@ -116,7 +117,20 @@ Settings settings_in(const nn::TrainingState& state) {
   return settings;
 }
 
-nn::Normalize normalize_in(const Settings& settings) {
+ModelImages images_in(const nn::TrainingState& state) {
+  ModelImages images;
+  const auto find = [&](const char* name) {
+    const auto found = state.recipe.find(name);
+    return found == state.recipe.end() ? std::string() : found->second;
+  };
+  if (const std::string text = find("image"); !text.empty()) images.image = read_image("its image", text);
+  if (const std::string text = find("classes"); !text.empty())
+    images.classes = read_integer<int64_t>("its number of classes", text, 2, kMostClasses);
+  return images;
+}
+
+nn::Normalize normalize_in(const nn::TrainingState& state) {
+  const Settings settings = settings_in(state);
   const auto numbers = [&](const char* name) {
     const std::string& text = settings.at(name);
     return text == kNone ? std::vector<float>() : read_numbers(name, text);

@@ -2,6 +2,7 @@
 // by their names ("learning_rate"), whatever the options of the program are called ("--lr").
 #pragma once
 
+#include <rondo/tools/rondo/support/image_model.h>
 #include <rondo/tools/rondo/train/train_network.h>
 
 #include <map>
@@ -18,8 +19,9 @@ Settings settings_of(const TrainingPlan& plan, const NetworkArguments& arguments
 // Those of a checkpoint. Older versions stored them under the names of the options.
 Settings settings_in(const nn::TrainingState& state);
 
-// The normalisation of the images.
-nn::Normalize normalize_in(const Settings& settings);
+// The images of the training that stored a checkpoint, as far as it stored them, and their normalisation.
+ModelImages images_in(const nn::TrainingState& state);
+nn::Normalize normalize_in(const nn::TrainingState& state);
 
 // Throws a bad_argument Error in every process if the settings of the processes differ.
 void check_same_settings(const nn::World& world, const Settings& settings);

@@ -179,7 +179,8 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   std::vector<int> devices = take_ranks(arguments, arguments.recipe.replicas, processes);
   const IdxDataSet data = load_images(arguments);
   TrainingPlan plan = plan_for(arguments, data, std::move(devices), processes);
-  const nn::NamedModel network = model_for(arguments.model, nn::weight_init(arguments.weights), data);
+  const nn::NamedModel network =
+      model_for(arguments.model, images_of(data), nn::weight_init(arguments.weights));
   const nn::Graph graph =
       nn::make_graph(network.network, network.input, plan.model.math, plan.model.activations);
   const std::string links = use_links(plan.model);

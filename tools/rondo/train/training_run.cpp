@@ -87,17 +87,13 @@ IdxDataSet load_images(const ImageTraining& arguments) {
   return data;
 }
 
-nn::NamedModel model_for(const std::string& name, const nn::WeightInit& weights, const IdxDataSet& data) {
-  nn::NamedModel model = nn::model(name, weights, data.image, data.classes);
-  naming(concat(name, " cannot take images of ", text(data.image)),
-         [&] { static_cast<void>(nn::make_graph(model.network, model.input)); });
-  return model;
-}
+ModelImages images_of(const IdxDataSet& data) { return {data.image, data.classes}; }
 
 std::string model_text(const std::string& name, const nn::Graph& graph, const IdxDataSet& data) {
-  const bool usual = data.image == FashionMnist::kImage && data.classes == FashionMnist::kClasses;
-  return concat(name, ", ", grouped(graph.parameter_count()), " parameters",
-                usual ? concat(" (rondo summary ", name, " shows them)") : "");
+  std::string command = "rondo summary " + name;
+  if (data.image != FashionMnist::kImage) command += " --image " + image_option(data.image);
+  if (data.classes != FashionMnist::kClasses) command += concat(" --classes ", data.classes);
+  return concat(name, ", ", grouped(graph.parameter_count()), " parameters (", command, " shows them)");
 }
 
 void show_images(const IdxDataSet& data, bool limited, std::ostream& out, const Terminal& terminal) {

@@ -3,8 +3,8 @@
 
 #include <rondo/nn/data/fashion_mnist.h>
 #include <rondo/nn/diagnostics/memory_estimate.h>
-#include <rondo/nn/models/models.h>
 #include <rondo/nn/train/training_report.h>
+#include <rondo/tools/rondo/support/image_model.h>
 #include <rondo/tools/rondo/support/output_file.h>
 #include <rondo/tools/rondo/support/terminal.h>
 #include <rondo/tools/rondo/train/arguments.h>
@@ -39,21 +39,21 @@ void show_field(std::ostream& out, const Terminal& terminal, const std::string& 
 // caller `asked` for it.
 void show_placement(const std::vector<int>& devices, bool asked, std::ostream& out, const Terminal& terminal);
 
-// Fashion-MNIST from its installed location, or the IDX files of --data, reduced to --limit samples. The number of
-// classes is --classes if it is given, and at least 2.
+// Fashion-MNIST from its installed location, or the IDX files of --data, reduced to --limit samples. The
+// number of classes is --classes if it is given, and at least 2.
 IdxDataSet load_images(const ImageTraining& arguments);
 // The same for images of 28 x 28 and ten classes.
 FashionMnist load_fashion_mnist_images(const ImageTraining& arguments);
 void show_images(const IdxDataSet& data, bool limited, std::ostream& out, const Terminal& terminal);
 
-// A model for these images. Throws a bad_argument Error with the reason if the network cannot take them.
-nn::NamedModel model_for(const std::string& name, const nn::WeightInit& weights, const IdxDataSet& data);
-
-// "lenet, 114,690 parameters (rondo summary lenet shows them)": the command shows the network for Fashion-MNIST.
+// The model that --image and --classes would name for these images.
+ModelImages images_of(const IdxDataSet& data);
+// "lenet, 114,690 parameters (rondo summary lenet shows them)"
 std::string model_text(const std::string& name, const nn::Graph& graph, const IdxDataSet& data);
 
-// Prints the memory of each replica, including `shared`, which the replicas of a device have in common. Throws
-// an out_of_resources Error with the table if a device has less free memory than its replicas need together.
+// Prints the memory of each replica, including `shared`, which the replicas of a device have in common.
+// Throws an out_of_resources Error with the table if a device has less free memory than its replicas need
+// together.
 void show_memory(const nn::MemoryEstimate& estimate, const std::vector<int>& devices,
                  const std::vector<nn::MemoryPart>& shared, std::ostream& out, const Terminal& terminal);
 
