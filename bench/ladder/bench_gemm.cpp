@@ -30,8 +30,7 @@ void time_product(benchmark::State& state, const Gemm& gemm, Math math, const Pr
   run_once(run);
   if (!product.is_right(math)) return state.SkipWithError("the product is wrong");
   const Work work = product.work();
-  const bool strict = std::is_same_v<T, float> && math == Math::fp32;
-  time_device_work(state, Cache::hot, work, strict ? bound_of(work) : Bound{}, run);
+  time_device_work(state, Cache::hot, work, bound_of(work, arithmetic_of(dtype_of<T>, math)), run);
 }
 
 struct Layer {

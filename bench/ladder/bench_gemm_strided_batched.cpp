@@ -1,12 +1,12 @@
 // gemm_strided_batched() on the two products of the attention of a vision transformer, ViT-Base: for each of
 // 12 heads of an image the scores, 197 queries x 197 keys of 64 values, and the weighted sums of the values.
+#include <rondo/bench/operators/product_sample.h>
 #include <rondo/bench/support/bench.h>
 #include <rondo/kernels/core/arithmetic.h>
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/gemm/gemm.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <type_traits>
 
@@ -39,28 +39,10 @@ class BatchedProduct {
         {.transpose_b = s_.transpose_b, .math = math}, stream);
   }
 
-  // Compares some hundred results, spread over all batches, with sums in double precision.
   bool is_right(Math math) const {
     const std::vector<T> a = a_.download(), b = b_.download(), c = c_.download();
-    const double of_sums = static_cast<double>(s_.k) * (std::is_same_v<T, float> ? 0x1p-24 : 0x1p-23) +
-                           (math == Math::tf32 ? 0x1p-10 : 0);
-    const double of_result = sizeof(T) == 4 ? 0 : 0x1p-8;
-    const auto at = [](const std::vector<T>& values, int64_t index) {
-      return static_cast<double>(static_cast<float>(values[static_cast<size_t>(index)]));
-    };
-    const int64_t count = s_.batches * s_.m * s_.n;
-    for (int64_t e = 0; e < count; e += 1 + count / 251) {
-      const int64_t batch = e / (s_.m * s_.n), i = e / s_.n % s_.m, j = e % s_.n;
-      double sum = 0, magnitude = 0;
-      for (int64_t l = 0; l < s_.k; ++l) {
-        const double product = at(a, (batch * s_.m + i) * s_.k + l) *
-                               at(b, batch * s_.k * s_.n + (s_.transpose_b ? j * s_.k + l : l * s_.n + j));
-        sum += product;
-        magnitude += std::abs(product);
-      }
-      if (!(std::abs(at(c, e) - sum) <= of_sums * magnitude + of_result * std::abs(sum))) return false;
-    }
-    return true;
+    return is_product<T>({s_.batches, s_.m, s_.n, s_.k, false, s_.transpose_b}, math, a.data(), b.data(),
+                         c.data());
   }
 
   Work work() const {
@@ -88,8 +70,7 @@ void add(const BatchedShape& shape, int64_t images, Math math) {
         run_once(run);
         if (!product.is_right(math)) return state.SkipWithError("the product is wrong");
         const Work work = product.work();
-        const bool strict = std::is_same_v<T, float> && math == Math::fp32;
-        time_device_work(state, Cache::hot, work, strict ? bound_of(work) : Bound{}, run);
+        time_device_work(state, Cache::hot, work, bound_of(work, arithmetic_of(dtype_of<T>, math)), run);
       })
       ->UseManualTime()
       ->Unit(benchmark::kMicrosecond);

@@ -3,6 +3,7 @@
 
 #include <rondo/bench/ladder/conv_sample.h>
 #include <rondo/bench/ladder/product.h>
+#include <rondo/bench/operators/conv_sample.h>
 #include <rondo/bench/support/bench.h>
 #include <rondo/kernels/conv/conv2d.h>
 

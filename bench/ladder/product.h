@@ -1,12 +1,12 @@
 // A product for the benchmarks: its shape, its matrices of N(0, 1) values, and a check of the result.
 #pragma once
 
+#include <rondo/bench/operators/product_sample.h>
 #include <rondo/bench/support/bench.h>
-#include <rondo/bench/support/inputs.h>
+#include <rondo/bench/timing/inputs.h>
 #include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -63,8 +63,6 @@ struct Product {
                 {scratch.data(), scratch.bytes()}, stream);
   }
 
-  // Compares some hundred results, spread over the matrix, with sums in double precision. The bound is that
-  // of truncated fp32 sums, of tf32 factors, and of a result of 16 bits.
   bool is_right(Math math) const {
     if (host_a.empty()) {  // downloads of the largest take longer than their product
       host_a = a.download();
@@ -72,24 +70,8 @@ struct Product {
     }
     const std::vector<T> host_c = c.download();
     const auto [m, n, k] = shape.size;
-    const double of_sums = static_cast<double>(k) * (std::is_same_v<T, float> ? 0x1p-24 : 0x1p-23) +
-                           (math == Math::tf32 ? 0x1p-10 : 0);
-    const double of_result = sizeof(T) == 4 ? 0 : 0x1p-8;
-    const auto at = [](const std::vector<T>& values, int64_t index) {
-      return static_cast<double>(static_cast<float>(values[static_cast<size_t>(index)]));
-    };
-    for (int64_t e = 0; e < m * n; e += 1 + m * n / 251) {
-      const int64_t i = e / n, j = e % n;
-      double sum = 0, magnitude = 0;
-      for (int64_t l = 0; l < k; ++l) {
-        const double product = at(host_a, shape.transpose_a ? l * m + i : i * k + l) *
-                               at(host_b, shape.transpose_b ? j * k + l : l * n + j);
-        sum += product;
-        magnitude += std::abs(product);
-      }
-      if (!(std::abs(at(host_c, e) - sum) <= of_sums * magnitude + of_result * std::abs(sum))) return false;
-    }
-    return true;
+    return is_product<T>({1, m, n, k, shape.transpose_a, shape.transpose_b}, math, host_a.data(),
+                         host_b.data(), host_c.data());
   }
 
   Work work() const {

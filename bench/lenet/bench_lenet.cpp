@@ -5,7 +5,7 @@
 #include <rondo/nn/fit/fit.h>
 #include <rondo/nn/lenet_from_scratch.h>
 #include <rondo/nn/models/models.h>
-#include <rondo/bench/support/inputs.h>
+#include <rondo/bench/timing/inputs.h>
 
 #include <cmath>
 

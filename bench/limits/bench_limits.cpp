@@ -2,8 +2,8 @@
 // a graph node, and of a copy between devices. All bounds of this project are computed from these.
 
 #include <rondo/bench/support/bench.h>
-#include <rondo/bench/support/peak_kernels.h>
-#include <rondo/bench/support/row.h>
+#include <rondo/bench/timing/peak_kernels.h>
+#include <rondo/bench/timing/row.h>
 
 #include <algorithm>
 #include <chrono>

@@ -2,7 +2,7 @@
 // kernel starts while the previous one ends), and vector reductions in global memory.
 
 #include <rondo/bench/support/bench.h>
-#include <rondo/bench/support/row.h>
+#include <rondo/bench/timing/row.h>
 #include <rondo/kernels/core/launch.cuh>
 
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/nn/diagnostics/summary.h>
-#include <rondo/bench/support/inputs.h>
+#include <rondo/bench/timing/inputs.h>
 
 #include <chrono>
 #include <vector>

@@ -1,6 +1,7 @@
 #include <rondo/bench/support/bench.h>
-#include <rondo/bench/support/inputs.h>
-#include <rondo/bench/support/row.h>
+#include <rondo/bench/timing/cache_flush.h>
+#include <rondo/bench/timing/percentiles.h>
+#include <rondo/bench/timing/row.h>
 #include <rondo/kernels/runtime/platform.h>
 
 #include <algorithm>
@@ -15,35 +16,9 @@ namespace {
 constexpr double kRowSeconds = 1e-3;
 constexpr int kLongestRow = 100;
 
-// Overwrites the cache by writing a buffer of twice its size.
-class CacheFlush {
- public:
-  CacheFlush() : buffer_(bytes()) {}
-  void enqueue(cudaStream_t stream) {
-    RONDO_CUDA_THROW(cudaMemsetAsync(buffer_.data(), 0, static_cast<size_t>(buffer_.bytes()), stream));
-  }
-
- private:
-  static int64_t bytes() {
-    int device = 0;
-    cudaDeviceProp properties;
-    RONDO_CUDA_THROW(cudaGetDevice(&device));
-    RONDO_CUDA_THROW(cudaGetDeviceProperties(&properties, device));
-    return std::max<int64_t>(2 * static_cast<int64_t>(properties.l2CacheSize), 4 << 20);
-  }
-
-  Buffer<unsigned char> buffer_;
-};
-
 // How many calls take as long as `seconds`, 1 to kLongestRow.
 int calls_within(double seconds, double of_a_call) {
   return static_cast<int>(std::clamp<double>(seconds / std::max(of_a_call, 1e-9), 1, kLongestRow));
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 double time_cold(benchmark::State& state, cudaStream_t stream, const EnqueueFunction& enqueue) {
@@ -52,7 +27,7 @@ double time_cold(benchmark::State& state, cudaStream_t stream, const EnqueueFunc
   // An iteration takes as long as the flush, so a short call stands for as many as would fit into it.
   flush.enqueue(stream);  // the first one may take longer
   const double flush_seconds = seconds_of(stream, [&](cudaStream_t s) { flush.enqueue(s); });
-  const double call_seconds = seconds_of(stream, [&](cudaStream_t s) { throw_if_error(enqueue(s)); });
+  const double call_seconds = seconds_of_call(stream, enqueue);
   IterationTimes times(state, calls_within(flush_seconds, call_seconds));
   while (times.keep_running()) {
     // The host enqueues the rest while the device flushes, so the call starts directly after the first event.
@@ -60,10 +35,7 @@ double time_cold(benchmark::State& state, cudaStream_t stream, const EnqueueFunc
     RONDO_CUDA_THROW(cudaEventRecord(begin, stream));
     throw_if_error(enqueue(stream));
     RONDO_CUDA_THROW(cudaEventRecord(end, stream));
-    RONDO_CUDA_THROW(cudaEventSynchronize(end));
-    float milliseconds = 0;
-    RONDO_CUDA_THROW(cudaEventElapsedTime(&milliseconds, begin, end));
-    times.add(milliseconds * 1e-3);
+    times.add(seconds_between(begin, end));
   }
   return times.finish();
 }
@@ -83,7 +55,7 @@ class HotRow {
 
  private:
   static int count(cudaStream_t stream, const EnqueueFunction& enqueue) {
-    const double once = seconds_of(stream, [&](cudaStream_t s) { throw_if_error(enqueue(s)); });
+    const double once = seconds_of_call(stream, enqueue);
     return calls_within(kRowSeconds, once);
   }
 
@@ -112,7 +84,7 @@ InTurns time_in_turns(benchmark::State& state, cudaStream_t stream, const Enqueu
     of_peer.push_back(peer_row.seconds());
     times.add(own_row.seconds());
   }
-  return {of_peer.empty() ? 0 : median(std::move(of_peer)), times.finish()};
+  return {of_peer.empty() ? 0 : median_of(std::move(of_peer)), times.finish()};
 }
 
 // The counters that depend on the time of a call and on its bound.
@@ -125,12 +97,6 @@ void report(benchmark::State& state, const Work& work, const Bound& bound, doubl
   }
 }
 
-// Calls once: loads the kernels, and detects errors before the timing.
-void warm_up(cudaStream_t stream, const EnqueueFunction& enqueue) {
-  throw_if_error(enqueue(stream));
-  RONDO_CUDA_THROW(cudaStreamSynchronize(stream));
-}
-
 }  // namespace
 
 void IterationTimes::add(double seconds) {
@@ -140,49 +106,12 @@ void IterationTimes::add(double seconds) {
 
 double IterationTimes::finish() {
   if (seconds_.empty()) return 0;
-  const double middle = median(seconds_);
+  const double middle = median_of(seconds_);
   // Google Benchmark divides the sum of the times by their number.
   const double sum = std::accumulate(seconds_.begin(), seconds_.end(), 0.0);
   state_.SetIterationTime((middle * static_cast<double>(seconds_.size()) - sum) *
                           static_cast<double>(calls_));
   return middle;
-}
-
-void run_once(const EnqueueFunction& enqueue) {
-  Stream stream;
-  throw_if_error(enqueue(stream));
-  stream.synchronize();
-}
-
-double seconds_of(cudaStream_t stream, const std::function<void(cudaStream_t)>& enqueue) {
-  Event begin(Event::Kind::timing), end(Event::Kind::timing);
-  RONDO_CUDA_THROW(cudaEventRecord(begin, stream));
-  enqueue(stream);
-  RONDO_CUDA_THROW(cudaEventRecord(end, stream));
-  RONDO_CUDA_THROW(cudaEventSynchronize(end));
-  float milliseconds = 0;
-  RONDO_CUDA_THROW(cudaEventElapsedTime(&milliseconds, begin, end));
-  return milliseconds * 1e-3;
-}
-
-void fill_repeatedly(void* data, int64_t bytes, const void* values, int64_t period) {
-  char* const to = static_cast<char*>(data);
-  int64_t filled = std::min(period, bytes);
-  RONDO_CUDA_THROW(cudaMemcpy(to, values, static_cast<size_t>(filled), cudaMemcpyHostToDevice));
-  while (filled < bytes) {
-    const int64_t more = std::min(filled, bytes - filled);
-    RONDO_CUDA_THROW(cudaMemcpy(to + filled, to, static_cast<size_t>(more), cudaMemcpyDeviceToDevice));
-    filled += more;
-  }
-  // Copies between device memory do not wait, nor do streams for those of the default stream.
-  RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));
-}
-
-Bound bound_of(const Work& work) {
-  const double compute = work.flops / peaks().fma_flops_per_second;
-  const double memory = work.bytes / peaks().copy_bytes_per_second;
-  if (compute > memory) return {compute, "fp32 FMA peak"};
-  return {memory, "copy bandwidth"};
 }
 
 double time_device_work(benchmark::State& state, Cache cache, const Work& work,

@@ -1,4 +1,5 @@
-// The common parts of the benchmarks: how to time, and how to report the result relative to a bound.
+// The common parts of the Google Benchmark programs: their loop, and how to report the result relative to a
+// bound. bench/timing has what does not need Google Benchmark.
 //
 //   void BM_copy(benchmark::State& state) {
 //     ... allocate, fill with normal_buffer(), run once and compare with a reference;
@@ -13,11 +14,13 @@
 
 #include <benchmark/benchmark.h>
 
-#include <rondo/bench/support/inputs.h>
-#include <rondo/bench/support/peaks.h>
+#include <rondo/bench/timing/bound.h>
+#include <rondo/bench/timing/device_time.h>
+#include <rondo/bench/timing/inputs.h>
+#include <rondo/bench/timing/normal_buffer.h>
+#include <rondo/bench/timing/peaks.h>
 #include <rondo/kernels/runtime/buffer.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -25,28 +28,10 @@
 
 namespace rondo::bench {
 
-// The minimum work of one call: every input read once, every output written once.
-struct Work {
-  double flops = 0;
-  double bytes = 0;
-};
-
-// The least possible time of a call, and the name of the limit.
-struct Bound {
-  double seconds = 0;
-  std::string name;
-};
-
-// The larger of flops / measured fp32 FMA peak and bytes / measured copy bandwidth, for the current device.
-Bound bound_of(const Work& work);
-
 enum class Cache {
-  cold,  // the L2 cache is overwritten before each call; each call is timed separately
+  cold,  // the last-level cache is overwritten before each call; each call is timed separately
   hot,   // many calls in sequence, submitted as one graph; the time is their mean
 };
-
-// Enqueues one call on the stream.
-using EnqueueFunction = std::function<Status(cudaStream_t)>;
 
 // The loop of a benchmark, and its times. They make Google Benchmark's column Time, which is the mean of the
 // iterations otherwise, their median:
@@ -105,26 +90,5 @@ void add_benchmark(const std::string& name, const std::function<void(benchmark::
 
 // `ranks` devices: 0, 1, ... if there are enough, otherwise device 0 for all.
 std::vector<int> devices_for(int ranks);
-
-// Writes `values`, of which there are `period` bytes, to device memory until `bytes` are full.
-void fill_repeatedly(void* data, int64_t bytes, const void* values, int64_t period);
-
-// N(0, 1) values on the current device; they repeat after about a million. Do not time zeros or constants:
-// with them a GPU draws less power and runs faster than with real data. T: float, or 16 bits.
-template <class T = float>
-Buffer<T> normal_buffer(int64_t count, uint64_t seed) {
-  constexpr int64_t kPeriod = 1048573;  // prime, so that the rows of a matrix differ
-  const std::vector<float> floats = normal_values(std::min(count, kPeriod), seed);
-  const std::vector<T> values(floats.begin(), floats.end());
-  Buffer<T> buffer(count);
-  fill_repeatedly(buffer.data(), buffer.bytes(), values.data(),
-                  static_cast<int64_t>(values.size() * sizeof(T)));
-  return buffer;
-}
-
-// Enqueues on a new stream, and waits. Throws if it fails.
-void run_once(const EnqueueFunction& enqueue);
-// Seconds between two events, one before and one after the work of `enqueue`. Waits for the work.
-double seconds_of(cudaStream_t stream, const std::function<void(cudaStream_t)>& enqueue);
 
 }  // namespace rondo::bench

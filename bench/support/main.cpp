@@ -9,7 +9,7 @@
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/support/display.h>
-#include <rondo/bench/support/peaks.h>
+#include <rondo/bench/timing/peaks.h>
 #include <rondo/kernels/runtime/platform.h>
 
 #include <algorithm>

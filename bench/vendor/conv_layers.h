@@ -1,7 +1,7 @@
 // The convolutions of LeNet and of ResNet-18 (for 28 x 28 images), each shape once.
 #pragma once
 
-#include <rondo/bench/ladder/conv_sample.h>
+#include <rondo/bench/operators/conv_sample.h>
 
 namespace rondo::bench {
 

@@ -3,7 +3,7 @@
 
 #include <cudnn.h>
 
-#include <rondo/bench/ladder/conv_sample.h>
+#include <rondo/bench/operators/conv_sample.h>
 #include <rondo/kernels/runtime/buffer.h>
 
 #include <memory>

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <rondo/bench/support/bench.h>
-#include <rondo/bench/support/peak_kernels.h>
-#include <rondo/bench/support/row.h>
+#include <rondo/bench/timing/peak_kernels.h>
+#include <rondo/bench/timing/row.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,7 @@
 #include <rondo/kernels/core/text.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/banks/arguments.h>
+#include <rondo/tools/rondo/bench/arguments.h>
 #include <rondo/tools/rondo/check/check.h>
 #include <rondo/tools/rondo/collective/arguments.h>
 #include <rondo/tools/rondo/commands.h>
@@ -25,7 +26,7 @@ namespace {
 // In the order of the help.
 constexpr void (*kCommands[])(Program& program) = {
     add_train,    add_evaluate, add_convert, add_devices,  add_links,      add_collectives,
-    add_schedule, add_profile,  add_scale,   add_shard,    add_strategies, add_summary,
+    add_schedule, add_profile, add_bench,  add_scale,   add_shard,    add_strategies, add_summary,
     add_plot,     add_banks,    add_sectors, add_numerics, add_check};
 
 }  // namespace

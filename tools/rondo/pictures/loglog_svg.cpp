@@ -58,7 +58,7 @@ class LogPanelDrawing {
 
   std::string draw() const {
     std::string text = words(x_.begin, y_.end - 14, "start", 16, kInk, panel_.title, "font-weight", "700");
-    return text + grid() + envelope() + curves() + marks();
+    return text + grid() + (plot_.shade_lowest ? envelope() : "") + curves() + marks();
   }
 
  private:
@@ -167,9 +167,12 @@ std::string legend(const LogPlot& plot) {
       text += words(at + 36, 103, "start", 14, kInk, curve.name);
       at += 64 + 7.6 * static_cast<double>(curve.name.size());
     }
-  text +=
-      element("line", "x1", at, "y1", 98, "x2", at + 26, "y2", 98, "stroke", "#fff0c2", "stroke-width", 13);
-  text += words(at + 38, 103, "start", 14, kInk, "the fastest");
+  if (plot.shade_lowest) {
+    text +=
+        element("line", "x1", at, "y1", 98, "x2", at + 26, "y2", 98, "stroke", "#fff0c2", "stroke-width", 13);
+    text += words(at + 38, 103, "start", 14, kInk, "the fastest");
+  }
+  if (plot.mark_meaning.empty()) return text;
   text += element("circle", "cx", at + 143, "cy", 98, "r", 5, "fill", "#ffffff", "stroke", kInk,
                   "stroke-width", 2);
   return text + words(at + 156, 103, "start", 14, kInk, plot.mark_meaning);

@@ -1,5 +1,5 @@
-// Curves over two logarithmic axes as an SVG picture: panels side by side, each with the lower envelope of
-// its curves shaded and crossing points labelled.
+// Curves over two logarithmic axes as an SVG picture: panels side by side, each with its curves, points that
+// are labelled, and if wanted the lower envelope shaded.
 #pragma once
 
 #include <functional>
@@ -31,9 +31,10 @@ struct LogPanel {
 struct LogPlot {
   std::string title, subtitle;
   std::string x_name;                          // under each panel
-  std::string mark_meaning;                    // the legend's text for marked points
+  std::string mark_meaning;                    // the legend's text for marked points; empty: there are none
   std::function<std::string(double)> y_label;  // of 1, 2 or 5 times a power of ten
   std::vector<LogPanel> panels;                // at least one, with at least one point
+  bool shade_lowest = true;                    // the lower envelope, which the legend calls "the fastest"
 };
 
 // Returns the complete SVG 1.1 document. The x axis is marked at powers of two; every panel has its own y

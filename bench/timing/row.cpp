@@ -1,4 +1,4 @@
-#include <rondo/bench/support/row.h>
+#include <rondo/bench/timing/row.h>
 
 namespace rondo::bench {
 

@@ -1,9 +1,9 @@
 // Each thread moves kPerThread float4 at a distance of one block width. A warp's accesses are contiguous, and
 // all loads of a thread are issued before the first value is used.
 
-#include <rondo/bench/support/peak_kernels.h>
-#include <rondo/kernels/core/vec.cuh>
+#include <rondo/bench/timing/peak_kernels.h>
 #include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/vec.cuh>
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 // depend on the host's speed.
 #pragma once
 
-#include <rondo/bench/support/bench.h>
+#include <rondo/bench/timing/device_time.h>
 
 namespace rondo::bench {
 

@@ -1,6 +1,8 @@
-#include <rondo/bench/support/bench.h>
-#include <rondo/bench/support/peak_kernels.h>
-#include <rondo/bench/support/peaks.h>
+#include <rondo/bench/timing/device_time.h>
+#include <rondo/bench/timing/normal_buffer.h>
+#include <rondo/bench/timing/peak_kernels.h>
+#include <rondo/bench/timing/peaks.h>
+#include <rondo/bench/timing/tensor_peak_kernels.h>
 #include <rondo/kernels/runtime/platform.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace rondo::bench {
 namespace {
@@ -59,6 +62,30 @@ void measure_fma(Peaks& peaks, const cudaDeviceProp& device, cudaStream_t stream
       2.0 * static_cast<double>(sums.size()) * fma_chains_per_thread() * kLength / seconds;
 }
 
+double measure_tensor_cores(Arithmetic arithmetic, const cudaDeviceProp& device, cudaStream_t stream) {
+  constexpr int kBlocksPerMultiprocessor = 4;
+  constexpr int kLength = 2048;
+  const int64_t blocks = int64_t{kBlocksPerMultiprocessor} * device.multiProcessorCount;
+  Buffer<float> sums(blocks * kTensorThreads);
+  Buffer<unsigned char> operands(kTensorOperandBytes);
+  visit(factor_type(arithmetic), [&](auto element) {
+    using T = decltype(element);
+    if constexpr (ValueType<T>)
+      fill_normal_values(reinterpret_cast<T*>(operands.data()), operands.size() / int64_t{sizeof(T)}, 1);
+  });
+  const VectorView<float> to = {sums.data(), sums.size()};
+  const double by_mma = fastest(stream, [&](cudaStream_t s) {
+    throw_if_error(mma_chains(to, operands.data(), arithmetic, blocks, kLength, s));
+  });
+  const double work = static_cast<double>(blocks) * kLength;
+  double best = work * mma_chains_flops(arithmetic) / by_mma;
+  if (!check_wgmma("").ok()) return best;
+  const double by_wgmma = fastest(stream, [&](cudaStream_t s) {
+    throw_if_error(wgmma_chains(to, operands.data(), arithmetic, blocks, kLength, s));
+  });
+  return std::max(best, work * wgmma_chains_flops(arithmetic) / by_wgmma);
+}
+
 Peaks measure(int device) {
   cudaDeviceProp properties;
   RONDO_CUDA_THROW(cudaGetDeviceProperties(&properties, device));
@@ -69,13 +96,37 @@ Peaks measure(int device) {
   return peaks;
 }
 
+int current_device() {
+  int device = 0;
+  RONDO_CUDA_THROW(cudaGetDevice(&device));
+  return device;
+}
+
 }  // namespace
+
+double tensor_flops_per_second(Arithmetic arithmetic) {
+  if (arithmetic == Arithmetic::fp32 || std::string(platform()) == "cpu") return 0;
+  if (arithmetic == Arithmetic::tf32x3) return tensor_flops_per_second(Arithmetic::tf32) / 3;
+  if (!check_factor_type("", factor_type(arithmetic)).ok() || !check_math("", math_of(arithmetic)).ok())
+    return 0;
+  static std::mutex mutex;
+  static std::map<std::pair<int, Arithmetic>, double> measured;
+  const int device = current_device();
+  std::lock_guard lock(mutex);
+  const auto [found, is_new] = measured.try_emplace({device, arithmetic}, 0);
+  if (is_new) {
+    cudaDeviceProp properties;
+    RONDO_CUDA_THROW(cudaGetDeviceProperties(&properties, device));
+    Stream stream;
+    found->second = measure_tensor_cores(arithmetic, properties, stream);
+  }
+  return found->second;
+}
 
 const Peaks& peaks() {
   static std::mutex mutex;
   static std::map<int, Peaks> of_device;
-  int device = 0;
-  RONDO_CUDA_THROW(cudaGetDevice(&device));
+  const int device = current_device();
   std::lock_guard lock(mutex);
   auto found = of_device.find(device);
   if (found == of_device.end()) found = of_device.emplace(device, measure(device)).first;
