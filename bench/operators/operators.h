@@ -38,8 +38,8 @@ class Shape {
 };
 
 struct OperatorRequest {
-  Shape shape;
-  std::string kind, pass;  // of the operator's; empty: its first one
+  Shape shape = {};
+  std::string kind = {}, pass = {};  // of the operator's; empty: its first one
   DType type = DType::float32;
   Math math = Math::fp32;
   bool transpose_a = false, transpose_b = false;  // of gemm

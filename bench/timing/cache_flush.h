@@ -1,7 +1,7 @@
 // CacheFlush: overwrites the last-level cache by writing a buffer of twice its size.
 #pragma once
 
-#include <rondo/bench/timing/last_level_cache.h>
+#include <rondo/bench/timing/machine.h>
 #include <rondo/kernels/runtime/buffer.h>
 
 #include <algorithm>

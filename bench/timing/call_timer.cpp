@@ -16,14 +16,14 @@ constexpr int kTrials = 5;
 
 }  // namespace
 
-CallTimer::CallTimer(cudaStream_t stream, IndexedCall call, int64_t period)
+CallTimer::CallTimer(cudaStream_t stream, IndexedCall call, int64_t period, double shortest)
     : stream_(stream), call_(std::move(call)) {
   const auto next = [this](cudaStream_t s) { return call_next(s); };
   warm_up(stream_, next);
   std::vector<double> trials;
   for (int i = 0; i < kTrials; ++i) trials.push_back(seconds_of_call(stream_, next));
   estimate_ = std::max(median_of(trials), 1e-9);
-  if (estimate_ >= kShortestSample) return;
+  if (estimate_ >= shortest) return;
   const auto wanted = static_cast<int64_t>(std::ceil(kRowSeconds / estimate_));
   calls_ = std::clamp((wanted + period - 1) / period * period, std::min(period, kLongestRow), kLongestRow);
   row_ = std::make_unique<Row>(stream_, next, static_cast<int>(calls_));

@@ -25,8 +25,9 @@ using IndexedCall = std::function<Status(int64_t index, cudaStream_t)>;
 class CallTimer {
  public:
   // `period`: the number of calls after which the operands repeat. A row has a multiple of it, so that each
-  // row uses all operands. Runs the call some times. Throws rondo::Error if it fails.
-  CallTimer(cudaStream_t stream, IndexedCall call, int64_t period);
+  // row uses all operands. Calls shorter than `shortest` seconds are timed in rows. Runs the call some times.
+  // Throws rondo::Error if it fails.
+  CallTimer(cudaStream_t stream, IndexedCall call, int64_t period, double shortest = kShortestSample);
 
   int64_t calls_per_sample() const { return calls_; }
   // Of the sample after the warm-up; an estimate.

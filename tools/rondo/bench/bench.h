@@ -1,7 +1,7 @@
 // `rondo bench`: times an operator, and reports its percentiles beside the bound of the machine.
 #pragma once
 
-#include <rondo/bench/timing/last_level_cache.h>
+#include <rondo/bench/timing/machine.h>
 #include <rondo/bench/timing/peaks.h>
 #include <rondo/bench/timing/percentiles.h>
 #include <rondo/tools/rondo/bench/arguments.h>

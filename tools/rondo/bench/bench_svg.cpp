@@ -14,6 +14,15 @@ LogCurve& curve_of(LogPanel& panel, const std::string& name, const char* colour)
   return panel.curves.emplace_back(LogCurve{.name = name, .colour = colour, .points = {}});
 }
 
+// "512", "4K", "1M": powers of 1024, short enough for an axis.
+std::string size_label(int64_t size) {
+  constexpr int64_t kK = 1024;
+  return size < 8 * kK         ? concat(size)
+         : size < kK * kK      ? concat(size / kK, "K")
+         : size < kK * kK * kK ? concat(size / kK / kK, "M")
+                               : concat(size / kK / kK / kK, "G");
+}
+
 LogPanel panel_of(const BenchReport& report, const std::string& pass, const std::string& size) {
   LogPanel panel{.title = pass.empty() ? report.arguments.operation : pass, .curves = {}, .marks = {}};
   for (const BenchRow& row : report.rows) {
@@ -49,6 +58,7 @@ std::string bench_svg(const BenchReport& report) {
                   .mark_meaning = "",
                   .y_label = [](double rate) { return general(rate * 1e-9, 4); },
                   .panels = {},
+                  .x_label = size_label,
                   .shade_lowest = false};
   for (const std::string& pass : passes_of(a)) plot.panels.push_back(panel_of(report, pass, names.front()));
   return loglog_svg(plot);

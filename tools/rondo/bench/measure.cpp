@@ -1,11 +1,9 @@
 #include <rondo/bench/timing/call_timer.h>
-#include <rondo/kernels/core/arithmetic.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/bench/bench.h>
 #include <rondo/tools/rondo/bench/peer.h>
 
 #include <algorithm>
-#include <fstream>
 #include <numeric>
 #include <optional>
 
@@ -15,17 +13,6 @@ namespace {
 constexpr int64_t kRound = 16;          // samples of Rondo, then as many of the peer
 constexpr int64_t kFewestSamples = 10;  // also where they take longer than --time
 constexpr int64_t kEnoughSamples = 10'000;
-
-// The model of the processor, or of the GPU.
-std::string machine_name(const cudaDeviceProp& device) {
-  if (std::string(platform()) != "cpu") return device.name;
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown processor";
-}
 
 bool takes_more(const BenchArguments& a, const std::vector<double>& samples, int64_t calls) {
   const auto count = static_cast<int64_t>(samples.size());
@@ -95,10 +82,8 @@ BenchReport run_bench(const BenchArguments& a) {
   if (devices == 0)
     throw Error(bad_argument("no CUDA device here; the preset cpu builds a rondo that needs none"));
   const std::unique_ptr<BenchPeer> peer = make_peer(a);
-  cudaDeviceProp device;
-  RONDO_CUDA_THROW(cudaGetDeviceProperties(&device, 0));
   BenchReport report = {.arguments = a,
-                        .machine = machine_name(device),
+                        .machine = bench::machine_name(),
                         .device = describe_device(0),
                         .cache = bench::last_level_cache(),
                         .peaks = bench::peaks()};

@@ -6,6 +6,7 @@
 #include <rondo/tools/rondo/support/text_table.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 namespace rondo::program {
@@ -56,18 +57,34 @@ void show_plans(const BenchReport& report, std::ostream& out) {
   }
 }
 
-void show_turns(const BenchReport& report, std::ostream& out) {
-  out << "last-level cache: " << byte_size(report.cache.bytes) << " (" << report.cache.source << ")\n";
-  std::set<std::string> shown;
+// "24.0 KiB", or with several rows "24.0 KiB to 1.2 MiB".
+template <class Of, class Text>
+std::string range_text(const BenchReport& report, const Of& of, const Text& text) {
+  int64_t least = std::numeric_limits<int64_t>::max(), most = 0;
   for (const BenchRow& row : report.rows) {
     if (!row.is_cold) continue;
-    const int64_t all = row.sets * row.set_bytes;
-    const std::string line = concat(
-        "cold: ", row.sets, " sets of operands of ", byte_size(row.set_bytes), " take turns",
-        all < 2 * report.cache.bytes ? concat(", together ", byte_size(all), ", which may be cached") : "",
-        "\n");
-    if (shown.insert(line).second) out << line;
+    least = std::min(least, of(row));
+    most = std::max(most, of(row));
   }
+  return least == most ? text(least) : concat(text(least), " to ", text(most));
+}
+
+void show_turns(const BenchReport& report, std::ostream& out) {
+  out << "last-level cache: " << byte_size(report.cache.bytes) << " (" << report.cache.source << ")\n";
+  if (report.arguments.cache == BenchCache::hot) return;
+  const auto bytes = [](int64_t size) { return byte_size(size); };
+  const auto count = [](int64_t sets) { return grouped(sets); };
+  out << "cold: "
+      << range_text(
+             report, [](const BenchRow& row) { return row.sets; }, count)
+      << " sets of operands take turns, of "
+      << range_text(
+             report, [](const BenchRow& row) { return row.set_bytes; }, bytes)
+      << " each\n";
+  for (const BenchRow& row : report.rows)
+    if (row.is_cold && row.sets == kMostSets && row.sets * row.set_bytes < 2 * report.cache.bytes)
+      out << name_of_row(report, row) << ": all sets have " << byte_size(row.sets * row.set_bytes)
+          << ", which may stay in the cache\n";
 }
 
 void show_long_samples(const BenchReport& report, std::ostream& out) {
@@ -98,7 +115,7 @@ void show_bench_text(const BenchReport& report, std::ostream& out) {
   if (flops) head.emplace_back("GFLOP/s");
   for (const char* const name : {"GB/s", "bound us", "share"}) head.emplace_back(name);
   if (has_peer)
-    for (const char* const name : {"peer us", "of peer"}) head.emplace_back(name);
+    for (const char* const name : {"peer us", "vs peer"}) head.emplace_back(name);
   std::vector<TextRow> table = {head};
   for (const BenchRow& row : report.rows) {
     const bench::Percentiles& p = row.times.seconds;

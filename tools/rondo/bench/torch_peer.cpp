@@ -1,5 +1,6 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/runtime/platform.h>
+#include <rondo/nn/io/c_locale.h>
 #include <rondo/tools/rondo/bench/peer.h>
 #include <rondo/tools/rondo/support/child_process.h>
 
@@ -57,6 +58,7 @@ class TorchPeer : public BenchPeer {
 
  private:
   Json ask(const Json& question) {
+    const CLocale c_locale;  // the parser follows the locale
     Json answer = Json::parse(process_.ask(question.dump()), nullptr, /*allow_exceptions=*/false);
     if (!answer.is_object())
       throw Error(Status(StatusCode::device_failed, "--peer torch: the Python process answered no JSON"));

@@ -1,7 +1,7 @@
 #include <rondo/kernels/core/status.h>
-#include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/pictures/loglog_svg.h>
 #include <rondo/tools/rondo/pictures/svg.h>
+#include <rondo/tools/rondo/support/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -81,7 +81,8 @@ class LogPanelDrawing {
          std::exp2(exponent) <= x_.high * (1 + 1e-9); exponent += stride) {
       const double value = std::exp2(exponent);
       text += line(x_.at(value), y_.begin, x_.at(value), y_.begin + 5, kAxis, 1.2);
-      text += words(x_.at(value), y_.begin + 21, "middle", 13, kSoftInk, grouped(std::llround(value)));
+      text += words(x_.at(value), y_.begin + 21, "middle", 13, kSoftInk,
+                    plot_.x_label ? plot_.x_label(std::llround(value)) : grouped(std::llround(value)));
     }
     return text + words((x_.begin + x_.end) / 2, y_.begin + 45, "middle", 14, kSoftInk, plot_.x_name);
   }

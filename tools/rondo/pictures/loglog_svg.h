@@ -2,6 +2,7 @@
 // are labelled, and if wanted the lower envelope shaded.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -34,7 +35,8 @@ struct LogPlot {
   std::string mark_meaning;                    // the legend's text for marked points; empty: there are none
   std::function<std::string(double)> y_label;  // of 1, 2 or 5 times a power of ten
   std::vector<LogPanel> panels;                // at least one, with at least one point
-  bool shade_lowest = true;                    // the lower envelope, which the legend calls "the fastest"
+  std::function<std::string(int64_t)> x_label = {};  // of powers of two; none: all digits
+  bool shade_lowest = true;  // the lower envelope, which the legend calls "the fastest"
 };
 
 // Returns the complete SVG 1.1 document. The x axis is marked at powers of two; every panel has its own y

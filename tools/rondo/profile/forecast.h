@@ -38,7 +38,7 @@ KernelTotals totals_of(const simt::KernelProfile& profile);
 struct KernelForecast {
   KernelTotals totals;
   simt::Occupancy occupancy;
-  double waves = 0;      // of blocks
+  double waves = 0;               // of blocks
   double tail_idle_fraction = 0;  // part of the multiprocessors' time without a block, in the last wave
   std::array<double, kResources.size()> seconds = {};  // by resource, of all launches
   Resource bound = Resource::memory;

@@ -27,36 +27,20 @@ void check_math_of_type(const ProfileArguments& arguments) {
     throw Error(bad_argument("--math is '", name_of(arguments.math), "', which is for --type float32"));
 }
 
-std::string gemm_text(const ProfileArguments& a) {
-  return concat("gemm ", a.m, " x ", a.n, " x ", a.k, a.transpose_a ? ", A transposed" : "",
-                a.transpose_b ? ", B transposed" : "",
-                a.math == Math::fp32 ? "" : concat(", ", name_of(a.math)),
-                a.type == DType::float32 ? "" : concat(", ", name_of(a.type)));
+bench::OperatorRequest gemm_request(const ProfileArguments& a) {
+  return {.shape = {{"m", a.m}, {"n", a.n}, {"k", a.k}, {"batch", 1}},
+          .type = a.type,
+          .math = a.math,
+          .transpose_a = a.transpose_a,
+          .transpose_b = a.transpose_b};
 }
 
 std::optional<GemmPlan> gemm_plan(const ProfileArguments& a, const simt::GpuProperties& gpu) {
   if (10 * gpu.major + gpu.minor < least_capability(a.type, a.math)) return {};
-  const GemmProblem product = {
-      {a.m, a.n, a.k},
-      arithmetic_of(a.type, a.math),
-      {a.transpose_a ? Order::mn_major : Order::k_major, 0, a.transpose_a ? a.m : a.k},
-      {a.transpose_b ? Order::k_major : Order::mn_major, 0, a.transpose_b ? a.k : a.n}};
+  const GemmProblem product =
+      bench::packed_problem({a.m, a.n, a.k}, arithmetic_of(a.type, a.math), a.transpose_a, a.transpose_b);
   const DeviceProperties device = {gpu.multiprocessors, gpu.shared_block_kb * 1024, false, gpu.major == 9};
   return choose_gemm_plan(product, device);
-}
-
-const char* rung_of(const GemmPlan& plan) {
-  switch (plan.tile.instruction) {
-    case Instruction::fma:
-    case Instruction::vector_fma:
-      return "06_pipelined";
-    case Instruction::mma:
-      return "tc_04_pipelined";
-    case Instruction::wgmma:
-      break;
-  }
-  if (plan.stream_k_blocks > 0) return "tc_09_stream_k";
-  return plan.tile.cluster_blocks > 1 ? "tc_08_clusters" : "tc_07_persistent";
 }
 
 std::string gemm_plan_text(const ProfileArguments& arguments, const simt::GpuProperties& gpu) {
@@ -67,7 +51,7 @@ std::string gemm_plan_text(const ProfileArguments& arguments, const simt::GpuPro
         "none: ", arguments.type == DType::float32 ? name_of(arguments.math) : name_of(arguments.type),
         " needs compute capability ", capability_text(least / 10, least % 10));
   }
-  return concat(rung_of(*plan), ", ", *plan);
+  return concat(bench::rung_of(*plan), ", ", *plan);
 }
 
 void show_gemm_plans(const ProfileArguments& arguments, std::ostream& out) {
@@ -77,7 +61,7 @@ void show_gemm_plans(const ProfileArguments& arguments, std::ostream& out) {
     for (const simt::GpuProperties& gpu : simt::gpus()) rows.push_back(plan_row(arguments, gpu));
   else
     rows.push_back(plan_row(arguments, gpu_of(arguments)));
-  out << gemm_text(arguments) << "\n";
+  out << bench::gemm_text(gemm_request(arguments)) << "\n";
   show_table(rows, out, 3);
 }
 

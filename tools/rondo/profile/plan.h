@@ -2,6 +2,7 @@
 // product and of the GPU (gemm_plan.h), so every build can print it.
 #pragma once
 
+#include <rondo/bench/operators/gemm.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/tools/rondo/profile/arguments.h>
 #include <simt/gpus.h>
@@ -16,11 +17,8 @@ namespace rondo::program {
 // not have the arithmetic.
 std::optional<GemmPlan> gemm_plan(const ProfileArguments& arguments, const simt::GpuProperties& gpu);
 
-// The rung of the ladder that is the kernel of the plan, such as tc_04_pipelined.
-const char* rung_of(const GemmPlan& plan);
-
-// "gemm 512 x 512 x 512, A transposed, tf32"
-std::string gemm_text(const ProfileArguments& arguments);
+// The product of the arguments, for bench/operators.
+bench::OperatorRequest gemm_request(const ProfileArguments& arguments);
 
 // "tc_08_clusters, persistent: tile 2 of 128x256, 1 part of k = 4096", or which compute capability is needed.
 std::string gemm_plan_text(const ProfileArguments& arguments, const simt::GpuProperties& gpu);

@@ -1,14 +1,13 @@
+#include <rondo/bench/operators/conv.h>
+#include <rondo/bench/operators/gemm.h>
 #include <rondo/collectives/collectives.h>
 #include <rondo/collectives/communicator.h>
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/core/counted.h>
-#include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
-#include <rondo/kernels/loss/cross_entropy.h>
-#include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/runtime/platform.h>
@@ -43,11 +42,6 @@ Buffer<T> filled(int64_t size) {
   return buffer;
 }
 
-int64_t floats_in(int64_t bytes) { return bytes / 4 + (bytes % 4 == 0 ? 0 : 1); }
-
-// INT64_MAX for a product that is larger, which no memory has.
-int64_t elements(const auto&... sides) { return saturating_product({sides...}); }
-
 std::string type_suffix(const ProfileArguments& a) {
   return a.type == DType::float32 ? "" : concat(", ", name_of(a.type));
 }
@@ -81,225 +75,115 @@ std::vector<GemmRun<T>> gemm_runs(Math math) {
   return runs;
 }
 
+// The operands of a call, once, and the stream on which it runs.
+struct Data {
+  bench::OperandSets operands;
+  Stream stream;
+};
+
+// `call` on `data`, or on operands of its own.
+Workload work_of_call(const bench::OperatorCall& call, std::string part,
+                      std::shared_ptr<Data> data = nullptr) {
+  if (!data) data = std::make_shared<Data>(bench::make_operands(call, 1), Stream());
+  return {call.name, std::move(part), call.work.flops,
+          [enqueue = call.enqueue, data] { throw_if_error(enqueue(data->operands.set(0), data->stream)); }};
+}
+
+// A part for each pass of the operator, or one.
+std::vector<Workload> operator_work(const std::string& name, bench::OperatorRequest request) {
+  const bench::OperatorKind& kind = *bench::find_kind(*bench::find_operator(name), request.kind);
+  if (kind.passes.empty()) return {work_of_call(bench::make_call(name, request), "")};
+  std::vector<Workload> works;
+  for (const std::string& pass : kind.passes) {
+    request.pass = pass;
+    works.push_back(work_of_call(bench::make_call(name, request), pass));
+  }
+  return works;
+}
+
 template <class T>
 std::vector<Workload> gemm_work(const ProfileArguments& a) {
   check_math_of_type(a);
-  struct Data {
-    Buffer<T> a, b, c;
-    Buffer<float> workspace;
-    Stream stream;
-  };
-  const int64_t m = a.m, n = a.n, k = a.k;
-  const auto data =
-      std::make_shared<Data>(filled<T>(m * k), filled<T>(k * n), Buffer<T>(m * n), Buffer<float>());
-  const MatrixView<T> c = {data->c.data(), m, n, n};
-  const MatrixView<const T> left = a.transpose_a ? MatrixView<const T>{data->a.data(), k, m, m}
-                                                 : MatrixView<const T>{data->a.data(), m, k, k};
-  const MatrixView<const T> right = a.transpose_b ? MatrixView<const T>{data->b.data(), n, k, k}
-                                                  : MatrixView<const T>{data->b.data(), k, n, n};
-  const GemmOptions options = {.transpose_a = a.transpose_a, .transpose_b = a.transpose_b, .math = a.math};
-  data->workspace = Buffer<float>(floats_in(std::max(gemm_workspace_bytes({m, n, k}, options, dtype_of<T>),
-                                                     gemm_tc_09_workspace_bytes({m, n, k}))));
-
-  const GemmProblem problem = {
-      {m, n, k},
-      arithmetic_of(dtype_of<T>, a.math),
-      {a.transpose_a ? Order::mn_major : Order::k_major, reinterpret_cast<uintptr_t>(left.data), left.stride},
-      {a.transpose_b ? Order::k_major : Order::mn_major, reinterpret_cast<uintptr_t>(right.data),
-       right.stride}};
+  const bench::OperatorRequest request = gemm_request(a);
+  // Operands of gemm() begin at multiples of 256 bytes, as those that the plan is chosen for.
+  const GemmProblem problem =
+      bench::packed_problem({a.m, a.n, a.k}, arithmetic_of(a.type, a.math), a.transpose_a, a.transpose_b);
   const bool wgmma =
       check_wgmma("").ok() && wgmma_unsupported(problem).reason == WgmmaUnsupported::Reason::none;
 
   std::vector<Workload> works;
+  std::shared_ptr<Data> data;
   std::string ids;
   for (const GemmRun<T>& variant : gemm_runs<T>(a.math)) {
     ids += (ids.empty() ? "" : ", ") + std::string(variant.id);
     if (a.variant != "all" && a.variant != variant.id) continue;
     if (a.variant == "all" && variant.uses_wgmma && !wgmma) continue;  // it refuses these operands
-    const auto run = variant.run;
-    works.push_back({gemm_text(a), variant.id,
-                     2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k), [=] {
-                       const Workspace workspace = {data->workspace.data(), data->workspace.bytes()};
-                       throw_if_error(run(c, left, right, options, workspace, data->stream));
-                     }});
+    const bench::OperatorCall call = bench::gemm_call<T>(request, variant.run);
+    if (!data) data = std::make_shared<Data>(bench::make_operands(call, 1), Stream());
+    works.push_back(work_of_call(call, variant.id, data));
   }
   if (works.empty())
     throw Error(bad_argument("--variant is '", a.variant, "', must be all or one of: ", ids));
   return works;
 }
 
-template <class T>
 std::vector<Workload> conv_work(const ProfileArguments& a) {
   check_math_of_type(a);
-  struct Data {
-    Buffer<T> x, y, filter;
-    Buffer<float> filter_gradient, workspace;
-    Stream stream;
-  };
   const int64_t p = conv2d_output_size(a.height, a.filter_size, a.stride, a.pad);
   const int64_t q = conv2d_output_size(a.width, a.filter_size, a.stride, a.pad);
   if (p == 0 || q == 0)
     throw Error(bad_argument("--filter-size is ", a.filter_size, ", must be at most the padded image: ",
                              a.height + 2 * a.pad, " x ", a.width + 2 * a.pad));
-  const int64_t filter_elements = elements(a.filters, a.filter_size, a.filter_size, a.channels);
-  const auto data = std::make_shared<Data>(filled<T>(elements(a.images, a.height, a.width, a.channels)),
-                                           filled<T>(elements(a.images, p, q, a.filters)),
-                                           filled<T>(filter_elements), Buffer<float>(filter_elements));
-  const ImageView<T> x = {data->x.data(), a.images, a.height, a.width, a.channels};
-  const ImageView<T> y = {data->y.data(), a.images, p, q, a.filters};
-  const auto filter_of = [&](auto* elements) {
-    return FilterView{elements, a.filters, a.filter_size, a.filter_size, a.channels};
-  };
-  const FilterView<T> filter = filter_of(data->filter.data());
-  const FilterView<float> filter_gradient = filter_of(data->filter_gradient.data());
-  const ImageView<const float> x_shape = {nullptr, x.images, x.height, x.width, x.channels},
-                               y_shape = {nullptr, y.images, y.height, y.width, y.channels};
-  const FilterView<const float> filter_shape = filter_of(static_cast<const float*>(nullptr));
-  const std::vector<ConvKernels> algorithms = conv_kernels(a, x_shape, y_shape, filter_shape);
-  int64_t workspace_bytes = 0;
-  for (const ConvKernels& kernels : algorithms) {
-    const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x_shape, filter_shape, kernels.options, a.type);
-    workspace_bytes = std::max({workspace_bytes, bytes.forward, bytes.data_gradient, bytes.filter_gradient,
-                                kernels.workspace_bytes});
-  }
-  data->workspace = Buffer<float>(floats_in(workspace_bytes));
-  const double flops = 2.0 * static_cast<double>(elements(a.images, p, q, a.filters)) *
-                       static_cast<double>(elements(a.filter_size, a.filter_size, a.channels));
-  const std::string name =
-      concat("convolution of ", counted(a.images, "image"), " of ", a.height, " x ", a.width, " x ",
-             a.channels, ", ", counted(a.filters, "filter"), " of ", a.filter_size, " x ", a.filter_size,
-             ", stride ", a.stride, ", padding ", a.pad, type_suffix(a));
-  const auto workspace = [data] { return Workspace{data->workspace.data(), data->workspace.bytes()}; };
-
+  const std::vector<ConvKernels> algorithms = conv_kernels(
+      a, {nullptr, a.images, a.height, a.width, a.channels}, {nullptr, a.images, p, q, a.filters},
+      {nullptr, a.filters, a.filter_size, a.filter_size, a.channels});
+  bench::OperatorRequest request = {.shape = {{"n", a.images},
+                                              {"h", a.height},
+                                              {"w", a.width},
+                                              {"c", a.channels},
+                                              {"k", a.filters},
+                                              {"r", a.filter_size},
+                                              {"s", a.filter_size},
+                                              {"stride", a.stride},
+                                              {"pad", a.pad},
+                                              {"dilation", 1},
+                                              {"groups", 1}},
+                                    .type = a.type,
+                                    .math = a.math};
   std::vector<Workload> works;
   for (const ConvKernels& kernels : algorithms) {
-    const Conv2dOptions options = kernels.options;
-    const std::optional<ConvPlans> plans = kernels.plans;
-    const auto add = [&](const char* pass, std::function<Status()> run) {
-      const std::string part = a.algorithm == "all" ? concat(kernels.name, " ", pass) : pass;
-      if (a.pass == "all" || a.pass == pass)
-        works.push_back({name, part, flops, [run = std::move(run)] { throw_if_error(run()); }});
+    const auto add = [&](const char* pass, ConvPlan ConvPlans::*plan) {
+      if (a.pass != "all" && a.pass != pass) return;
+      request.pass = pass;
+      const std::optional<ConvPlan> chosen =
+          kernels.plans ? std::optional((*kernels.plans).*plan) : std::nullopt;
+      works.push_back(
+          work_of_call(bench::conv_call(request, kernels.options.algorithm, chosen, kernels.workspace_bytes),
+                       a.algorithm == "all" ? concat(kernels.name, " ", pass) : pass));
     };
-    add("forward", [=] {
-      return conv2d_forward_with_plan<T>(plans ? &plans->forward : nullptr, y, x, filter, options, {},
-                                         workspace(), data->stream);
-    });
-    add("data_gradient", [=] {
-      return conv2d_data_gradient_with_plan<T>(plans ? &plans->data_gradient : nullptr, x, y, filter, options,
-                                               {}, workspace(), data->stream);
-    });
-    add("filter_gradient", [=] {
-      return conv2d_filter_gradient_with_plan<T>(plans ? &plans->filter_gradient : nullptr, filter_gradient,
-                                                 y, x, options, {}, workspace(), data->stream);
-    });
+    add("forward", &ConvPlans::forward);
+    add("data_gradient", &ConvPlans::data_gradient);
+    add("filter_gradient", &ConvPlans::filter_gradient);
   }
   return works;
 }
 
-template <class T>
 std::vector<Workload> pool_work(const ProfileArguments& a) {
-  struct Data {
-    Buffer<T> x, y, dx;
-    Stream stream;
-  };
   const int64_t stride = a.pool_stride.value_or(a.window), pad = a.pool_pad;
-  const PoolWindow window = {.height = a.window,
-                             .width = a.window,
-                             .stride_h = stride,
-                             .stride_w = stride,
-                             .pad_h = pad,
-                             .pad_w = pad};
   if (pad > a.window / 2)
     throw Error(bad_argument("--pad is ", pad, ", must be at most half of --window: ", a.window / 2));
-  const int64_t p = pooled_size(a.height, a.window, stride, pad),
-                q = pooled_size(a.width, a.window, stride, pad);
-  if (p == 0 || q == 0)
+  if (pooled_size(a.height, a.window, stride, pad) == 0 || pooled_size(a.width, a.window, stride, pad) == 0)
     throw Error(bad_argument("--window is ", a.window, ", must be at most the padded image: ",
                              a.height + 2 * pad, " x ", a.width + 2 * pad));
-  const int64_t inputs = elements(a.images, a.height, a.width, a.channels);
-  const auto data = std::make_shared<Data>(filled<T>(inputs), filled<T>(elements(a.images, p, q, a.channels)),
-                                           Buffer<T>(inputs));
-  const ImageView<T> x = {data->x.data(), a.images, a.height, a.width, a.channels};
-  const ImageView<T> dx = {data->dx.data(), a.images, a.height, a.width, a.channels};
-  const ImageView<T> y = {data->y.data(), a.images, p, q, a.channels};
-  const bool average = a.pool == "avg";
-  const std::string name =
-      concat(average ? "average" : "max", " pooling of ", counted(a.images, "image"), " of ", a.height, " x ",
-             a.width, " x ", a.channels, ", windows of ", a.window, " x ", a.window,
-             stride == a.window ? "" : concat(", stride ", stride), pad == 0 ? "" : concat(", padding ", pad),
-             type_suffix(a));
-  return {{name, "forward", 0,
-           [=] {
-             throw_if_error(average ? avg_pool(y, x, window, AverageOver::window, data->stream)
-                                    : max_pool(y, x, window, data->stream));
-           }},
-          {name, "backward", 0, [=] {
-             throw_if_error(average ? avg_pool_backward(dx, y, window, AverageOver::window, data->stream)
-                                    : max_pool_backward(dx, y, y, x, window, data->stream));
-           }}};
-}
-
-template <class T>
-std::vector<Workload> batch_norm_work(const ProfileArguments& a) {
-  struct Data {
-    Buffer<T> x, y;
-    Buffer<float> mean, inv_std, gamma, beta, workspace;
-    Buffer<double> sums;
-    Stream stream;
-  };
-  const int64_t rows = a.rows, channels = a.channels;
-  const auto data = std::make_shared<Data>(
-      filled<T>(rows * channels), Buffer<T>(rows * channels), filled(channels), filled(channels),
-      filled(channels), filled(channels),
-      Buffer<float>(floats_in(batch_norm_workspace_bytes(rows, channels))), Buffer<double>(2 * channels));
-  const MatrixView<T> x = {data->x.data(), rows, channels, channels};
-  const MatrixView<T> y = {data->y.data(), rows, channels, channels};
-  const VectorView<float> mean = {data->mean.data(), channels}, inv_std = {data->inv_std.data(), channels};
-  const VectorView<float> gamma = {data->gamma.data(), channels}, beta = {data->beta.data(), channels};
-  const VectorView<double> sums = {data->sums.data(), 2 * channels};
-  const BatchNormSavedOf<T> saved = {x, mean, inv_std};
-  const auto workspace = [data] { return Workspace{data->workspace.data(), data->workspace.bytes()}; };
-  const std::string name = concat("batch normalisation of ", counted(rows, "row"), ", ",
-                                  counted(channels, "channel"), type_suffix(a));
-  return {{name, "forward", 0,
-           [=] {
-             throw_if_error(batch_norm_sums(sums, x, workspace(), data->stream));
-             throw_if_error(batch_norm_statistics(mean, inv_std, {}, sums, rows, 1e-5f, data->stream));
-             throw_if_error(batch_norm(y, x, mean, inv_std, gamma, beta, {}, data->stream));
-           }},
-          {name, "backward", 0, [=] {
-             throw_if_error(batch_norm_backward_sums(sums, {}, {}, y, saved, workspace(), data->stream));
-             throw_if_error(batch_norm_backward(y, {}, y, saved, gamma, sums, rows, data->stream));
-           }}};
-}
-
-template <class T>
-std::vector<Workload> cross_entropy_work(const ProfileArguments& a) {
-  struct Data {
-    Buffer<T> logits, gradient;
-    Buffer<int32_t> labels;
-    Buffer<LossStats> stats;
-    Buffer<float> workspace;
-    Stream stream;
-  };
-  const auto data = std::make_shared<Data>(
-      filled<T>(a.rows * a.classes), Buffer<T>(a.rows * a.classes), Buffer<int32_t>(a.rows),
-      Buffer<LossStats>(std::vector<LossStats>(1)),
-      Buffer<float>(floats_in(softmax_cross_entropy_workspace_bytes(a.rows, a.classes))));
-  std::vector<int32_t> labels(static_cast<size_t>(a.rows));
-  for (size_t i = 0; i < labels.size(); ++i)
-    labels[i] = static_cast<int32_t>(static_cast<int64_t>(i) % a.classes);
-  data->labels.upload(labels);
-  const MatrixView<T> gradient = {data->gradient.data(), a.rows, a.classes, a.classes};
-  const MatrixView<const T> logits = {data->logits.data(), a.rows, a.classes, a.classes};
-  return {{concat("softmax cross-entropy of ", counted(a.rows, "row"), ", ",
-                  counted(a.classes, "class", "classes"), type_suffix(a)),
-           "", 0, [=] {
-             throw_if_error(
-                 softmax_cross_entropy(gradient, data->stats.data(), logits, {data->labels.data(), a.rows},
-                                       1.0f / static_cast<float>(a.rows),
-                                       {data->workspace.data(), data->workspace.bytes()}, data->stream));
-           }}};
+  return operator_work("pool", {.shape = {{"n", a.images},
+                                          {"h", a.height},
+                                          {"w", a.width},
+                                          {"c", a.channels},
+                                          {"window", a.window},
+                                          {"stride", stride},
+                                          {"pad", pad}},
+                                .kind = a.pool,
+                                .type = a.type});
 }
 
 template <class T>
@@ -376,13 +260,16 @@ std::vector<Workload> work_of(const ProfileArguments& a) {
     case ProfiledWork::gemm:
       return gemm_work<T>(a);
     case ProfiledWork::conv:
-      return conv_work<T>(a);
+      return conv_work(a);
     case ProfiledWork::pool:
-      return pool_work<T>(a);
+      return pool_work(a);
     case ProfiledWork::batch_norm:
-      return batch_norm_work<T>(a);
+      return operator_work(
+          "norm", {.shape = {{"rows", a.rows}, {"channels", a.channels}}, .kind = "batch", .type = a.type});
     case ProfiledWork::cross_entropy:
-      return cross_entropy_work<T>(a);
+      return operator_work("loss", {.shape = {{"rows", a.rows}, {"classes", a.classes}},
+                                    .kind = "softmax_cross_entropy",
+                                    .type = a.type});
     case ProfiledWork::all_reduce:
       return all_reduce_work<T>(a);
     case ProfiledWork::train:

@@ -1,10 +1,13 @@
-// The largest cache between a device and its memory.
+// The machine of a measurement: its name, and the largest cache between a device and its memory.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 namespace rondo::bench {
+
+// The model of the current device: of the GPU, or on the CPU executor of the processor.
+std::string machine_name();
 
 struct LastLevelCache {
   int64_t bytes = 0;

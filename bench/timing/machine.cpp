@@ -1,12 +1,12 @@
-#include <rondo/bench/timing/last_level_cache.h>
+#include <rondo/bench/timing/machine.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/kernels/runtime/platform.h>
 
 #include <cuda_runtime_api.h>
 
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 
@@ -15,11 +15,22 @@ namespace {
 
 constexpr int64_t kAssumedBytes = int64_t{64} << 20;
 
-std::string first_line(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+// The beginning of a file of the system, whose size is not known before; empty if it cannot be read.
+std::string text_of(const std::filesystem::path& path) {
+  std::string text(4096, '\0');
+  std::FILE* const file = std::fopen(path.c_str(), "r");
+  if (!file) return "";
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  return text;
+}
+
+// What follows `key` in its line, or the first line for an empty key.
+std::string line_of(const std::string& text, const std::string& key = "") {
+  const size_t found = key.empty() ? 0 : text.find(key);
+  if (found == std::string::npos) return "";
+  const size_t begin = found + key.size();
+  return text.substr(begin, text.find('\n', begin) - begin);
 }
 
 // "32768K" in bytes; nothing for another text.
@@ -36,6 +47,18 @@ std::optional<int64_t> cache_bytes(const std::string& text) {
 
 }  // namespace
 
+std::string machine_name() {
+  if (std::string(platform()) == "cpu") {
+    const std::string model = line_of(text_of("/proc/cpuinfo"), "model name\t: ");
+    return model.empty() ? "unknown processor" : model;
+  }
+  int device = 0;
+  cudaDeviceProp properties;
+  RONDO_CUDA_THROW(cudaGetDevice(&device));
+  RONDO_CUDA_THROW(cudaGetDeviceProperties(&properties, device));
+  return properties.name;
+}
+
 LastLevelCache cpu_last_level_cache(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code unreadable;
@@ -44,13 +67,13 @@ LastLevelCache cpu_last_level_cache(const std::string& folder) {
   for (const auto& cpu : fs::directory_iterator(folder, unreadable)) {
     if (!cpu.path().filename().string().starts_with("cpu")) continue;
     for (const auto& cache : fs::directory_iterator(cpu.path() / "cache", unreadable)) {
-      const std::string level_text = first_line(cache.path() / "level");
+      const std::string level_text = line_of(text_of(cache.path() / "level"));
       const std::optional<int64_t> level = cache_bytes(level_text),
-                                   bytes = cache_bytes(first_line(cache.path() / "size"));
+                                   bytes = cache_bytes(line_of(text_of(cache.path() / "size")));
       if (!level || !bytes || *level < highest) continue;
       if (*level > highest) instances.clear();
       highest = static_cast<int>(*level);
-      instances[first_line(cache.path() / "shared_cpu_list")] = *bytes;
+      instances[line_of(text_of(cache.path() / "shared_cpu_list"))] = *bytes;
     }
   }
   LastLevelCache found;
