@@ -69,10 +69,10 @@ OperatorCall pass_call(const OperatorRequest& request, const Conv2dOptions& opti
     const Workspace scratch = {o[workspace], bytes};
     switch (op) {
       case ConvOp::data_gradient:
-        return conv2d_data_gradient_with_plan<T>(chosen, x_view, y_view, filter_view, options, scratch,
+        return conv2d_data_gradient_with_plan<T>(chosen, x_view, y_view, filter_view, options, {}, scratch,
                                                  stream);
       case ConvOp::filter_gradient:
-        return conv2d_filter_gradient_with_plan<T>(chosen, dw_view, y_view, x_view, options, scratch, stream);
+        return conv2d_filter_gradient_with_plan<T>(chosen, dw_view, y_view, x_view, options, {}, scratch, stream);
       case ConvOp::forward:
         break;
     }

@@ -118,8 +118,9 @@ TEST_F(CommandLocale, InvalidValuesHaveTheSameMessages) {
   for (const std::string line :
        {"train lenet --epochs 12345678901", "train lenet --lr 1234,5", "train lenet --lr 1234.5",
         "train lenet --batch 1.5", "train mlp --width 99999999", "allreduce -b 1,5K", "allreduce -b 16X",
-        "allreduce -b 1T -e 1000", "schedule --ranks 12345", "scale --bytes 1.5GB", "banks thread*1.5",
-        "banks thread*\xe4", "train lenet --schedule step:1000:1,5", "train lenet --momentum 0,5", "train"})
+        "allreduce -b 1T -e 1000", "bench gemm --shape m=1,5", "bench gemm --time 1234,5",
+        "schedule --ranks 12345", "scale --bytes 1.5GB", "banks thread*1.5", "banks thread*\xe4",
+        "train lenet --schedule step:1000:1,5", "train lenet --momentum 0,5", "train"})
     expect_same(words_of(line));
   expect_same(words_of("train lenet --data " + (results_ / "absent")));
 }
@@ -174,6 +175,10 @@ TEST_F(CommandLocale, MeasurementsAreWrittenAndRead) {
                   (results_ / "s.json"));
   EXPECT_EQ(nlohmann::json::parse(read_text(results_ / "s.json"))["batch"], 128);
   expect_no_marks("devices");
+  expect_no_marks("bench gemm --sweep m=8:4096:x8 --shape n=4,k=4 --samples 12 --json " +
+                  (results_ / "b.json") + " --csv " + (results_ / "b.csv") + " --svg " +
+                  (results_ / "b.svg"));
+  EXPECT_EQ(nlohmann::json::parse(read_text(results_ / "b.json"))["rows"][7]["shape"]["m"], 4096);
 }
 
 }  // namespace

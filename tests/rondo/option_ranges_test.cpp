@@ -111,6 +111,7 @@ const std::map<std::string, Ranges>& all_ranges() {
       {"summary",
        {{"--batch", {1, 1'000'000}}, {"--checkpoint-layers", {0, 1'000'000}}, {"--classes", {2, 256}}}},
       {"convert", {{"--classes", {2, 256}}}},
+      {"bench gemm", {{"--samples", {1, 1'000'000}}}},
       {"strategies",
        {{"--batch", {1, 1'000'000}},
         {"--micro-batches", {1, 1'000'000}},
