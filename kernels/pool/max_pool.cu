@@ -1,12 +1,17 @@
+// Forward keeps the largest element and, if asked for, its index.
+//
 // Backward never scatters. Windows of 2 x 2 with stride 2 don't overlap: a thread finds the maximum of its
 // window again, and writes all four elements. Other windows may overlap: there each element checks, for each
 // window that contains it, whether it is the window's first maximum. It first compares itself with the
-// window's y; only an element that is equal reads the elements before it.
+// window's y; only an element that is equal reads the elements before it. from_indices.cu has the backward
+// pass from indices.
 
 #include <rondo/kernels/core/check.h>
+#include <rondo/kernels/pool/adaptive_pool.h>
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/core/values.cuh>
 #include <rondo/kernels/pool/geometry.cuh>
+#include <rondo/kernels/pool/indices.cuh>
 
 #include <type_traits>
 
@@ -22,21 +27,30 @@ __device__ __forceinline__ bool beats(float candidate, float best) {
   return !(candidate <= best) & !isnan(best);
 }
 
-template <class T, int N, class G>
+// With kIndexed, `indices` gets the index of each maximum, unless it is null.
+template <bool kIndexed, class T, int N, class G>
 __global__ void __launch_bounds__(kThreads, 6)
-    max_pool_kernel(T* __restrict__ y, const T* __restrict__ x, G g) {
+    max_pool_kernel(T* __restrict__ y, int32_t* __restrict__ indices, const T* __restrict__ x, G g) {
   const int row = row_of_thread(), col = col_of_thread();
-  if (col >= g.cols) return;
-  const Range h = g.rows_of_window(row);
-  const Range w = g.cols_of_window(col);
+  if (col >= g.cols.windows) return;
+  const Range h = g.rows.elements(row), w = g.cols.elements(col);
   for_each_pack<N>(g, [&](int64_t n, int c) {
     auto best = load_values<N>(x + g.x_offset(n, h.first, w.first, c));
-    for (int i = h.first; i < h.last; ++i)
-      for (int j = w.first; j < w.last; ++j) {
+    Indices<N> index;  // of the maxima
+    if constexpr (kIndexed) index = Indices<N>::all(h.first * g.cols.size + w.first);
+    for (int i = h.first; i < h.last; i += g.rows.step)
+      for (int j = w.first; j < w.last; j += g.cols.step) {
         const auto element = load_values<N>(x + g.x_offset(n, i, j, c));
-        for (int k = 0; k < N; ++k) best.v[k] = beats(element.v[k], best.v[k]) ? element.v[k] : best.v[k];
+        for (int k = 0; k < N; ++k) {
+          const bool better = beats(element.v[k], best.v[k]);
+          best.v[k] = better ? element.v[k] : best.v[k];
+          if constexpr (kIndexed) index.v[k] = better ? i * g.cols.size + j : index.v[k];
+        }
       }
-    store_values<N>(y + g.y_offset(n, row, col, c), best);
+    const int64_t window = g.y_offset(n, row, col, c);
+    store_values<N>(y + window, best);
+    if constexpr (kIndexed)
+      if (indices != nullptr) store_indices(indices + window, index);
   });
 }
 
@@ -45,11 +59,11 @@ __global__ void __launch_bounds__(kThreads, 6)
 template <class T, int N>
 __global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)  // 8 sums need more registers
     max_pool_backward_kernel(T* __restrict__ dx, const T* __restrict__ dy, const T* __restrict__ x,
-                             Geometry<TwoByTwo> g) {
+                             Geometry<PairSide> g) {
   const int p = row_of_thread(), q = col_of_thread();
-  if (2 * q >= g.width) return;
-  const bool two_rows = 2 * p + 1 < g.height, two_cols = 2 * q + 1 < g.width;
-  const int below = g.width * g.channels;
+  if (2 * q >= g.cols.size) return;
+  const bool two_rows = 2 * p + 1 < g.rows.size, two_cols = 2 * q + 1 < g.cols.size;
+  const int below = g.cols.size * g.channels;
   for_each_pack<N>(g, [&](int64_t n, int c) {
     const int64_t offset = g.x_offset(n, 2 * p, 2 * q, c);
     if (!two_rows || !two_cols) {
@@ -95,35 +109,53 @@ __device__ __forceinline__ unsigned equal_lanes(const Values<N>& x, const Values
   return lanes;
 }
 
-template <class T, int N>
+template <class T, int N, class G>
 __global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)
     max_pool_backward_gather_kernel(T* __restrict__ dx, const T* __restrict__ dy, const T* __restrict__ y,
-                                    const T* __restrict__ x, Geometry<AnyWindow> g) {
+                                    const T* __restrict__ x, G g) {
   const int row = row_of_thread(), col = col_of_thread();
-  if (col >= g.width) return;
-  const Range p = windows_of_element(row, g.window_h, g.stride_h, g.pad_h, g.rows);
-  const Range q = windows_of_element(col, g.window_w, g.stride_w, g.pad_w, g.cols);
+  if (col >= g.cols.size) return;
+  const Range p = g.rows.windows_of(row), q = g.cols.windows_of(col);
   for_each_pack<N>(g, [&](int64_t n, int c) {
     const T* const image = x + g.x_offset(n, 0, 0, c);
     const int64_t offset = g.x_offset(n, row, col, c);
     const auto own = load_values<N>(x + offset);
     Values<N> sum = {};
-    for (int i = p.first; i < p.last; ++i)
-      for (int j = q.first; j < q.last; ++j) {
-        const Range h = g.rows_of_window(i);
-        const Range w = g.cols_of_window(j);
-        const int64_t window = g.y_offset(n, i, j, c);
-        const auto maximum = load_values<N>(y + window);
-        const auto gradient = load_values<N>(dy + window);
-        // The lanes whose element is the first maximum, as far as the window has been read.
-        unsigned first = equal_lanes<N>(own, maximum);
-        for (int r = h.first; r <= row && first != 0; ++r)
-          for (int s = w.first; s < (r == row ? col : w.last); ++s)
-            first &= ~equal_lanes<N>(load_values<N>(image + (r * g.width + s) * g.channels), maximum);
-        RONDO_UNROLL
-        for (int k = 0; k < N; ++k) sum.v[k] += (first >> k & 1) != 0 ? gradient.v[k] : 0.0f;
-      }
+    for_each_window(g, p, q, [&](int i, int j) {
+      const Range h = g.rows.elements(i), w = g.cols.elements(j);
+      const int64_t window = g.y_offset(n, i, j, c);
+      const auto maximum = load_values<N>(y + window);
+      const auto gradient = load_values<N>(dy + window);
+      // The lanes whose element is the first maximum, as far as the window has been read.
+      unsigned first = equal_lanes<N>(own, maximum);
+      for (int r = h.first; r <= row && first != 0; r += g.rows.step)
+        for (int s = w.first; s < (r == row ? col : w.last); s += g.cols.step)
+          first &= ~equal_lanes<N>(load_values<N>(image + (r * g.cols.size + s) * g.channels), maximum);
+      RONDO_UNROLL
+      for (int k = 0; k < N; ++k) sum.v[k] += (first >> k & 1) != 0 ? gradient.v[k] : 0.0f;
+    });
     store_values<N>(dx + offset, sum);
+  });
+}
+
+// The less common windows have one kernel, with and without indices.
+template <class T, int N, class Side>
+auto forward_kernel(const Geometry<Side>&, bool indexed) {
+  if constexpr (std::is_same_v<Side, PairSide> || std::is_same_v<Side, FixedSide>)
+    if (!indexed) return max_pool_kernel<false, T, N, Geometry<Side>>;
+  return max_pool_kernel<true, T, N, Geometry<Side>>;
+}
+
+// `indices` may be empty.
+template <class T, class Side>
+Status launch_forward(const char* operation, ImageView<T> y, ImageView<int32_t> indices, ImageView<const T> x,
+                      const Geometry<Side>& any, cudaStream_t stream) {
+  return with_geometry(any, [&](auto geometry) {
+    return with_pack_width<T>(pool_width(x.channels, y.data, indices.data, x.data), [&](auto n) {
+      return launch(operation, shape_over(y, n), stream,
+                    forward_kernel<T, n>(geometry, indices.data != nullptr), y.data, indices.data, x.data,
+                    geometry);
+    });
   });
 }
 
@@ -136,14 +168,37 @@ Status max_pool(ImageView<T> y, NonDeduced<ImageView<const T>> x, const PoolWind
   check.output("y", y);
   check.input("x", x);
   RONDO_RETURN_IF_ERROR(check.status());
-  Geometry<AnyWindow> any;
-  RONDO_RETURN_IF_ERROR(check_geometry("max_pool", x, y, window, &any));
-  return with_geometry(any, [&](auto geometry) {
-    return with_pack_width<T>(pool_width(x.channels, y.data, x.data), [&](auto n) {
-      return launch("max_pool", shape_over(y, n), stream, max_pool_kernel<T, n, decltype(geometry)>, y.data,
-                    x.data, geometry);
-    });
-  });
+  Geometry<DilatedSide> any;
+  RONDO_RETURN_IF_ERROR(check_geometry("max_pool", untyped(x), untyped(y), window, &any));
+  return launch_forward("max_pool", y, {}, x, any, stream);
+}
+
+template <ValueType T>
+Status max_pool_with_indices(ImageView<T> y, ImageView<int32_t> indices, NonDeduced<ImageView<const T>> x,
+                             const PoolWindow& window, cudaStream_t stream) {
+  ArgumentCheck check("max_pool_with_indices");
+  check.output("y", y);
+  check.output("indices", indices);
+  check.input("x", x);
+  check.same_shape("indices", indices, "y", y);
+  RONDO_RETURN_IF_ERROR(check.status());
+  Geometry<DilatedSide> any;
+  RONDO_RETURN_IF_ERROR(check_geometry("max_pool_with_indices", untyped(x), untyped(y), window, &any));
+  return launch_forward("max_pool_with_indices", y, indices, x, any, stream);
+}
+
+template <ValueType T>
+Status adaptive_max_pool(ImageView<T> y, ImageView<int32_t> indices, NonDeduced<ImageView<const T>> x,
+                         cudaStream_t stream) {
+  ArgumentCheck check("adaptive_max_pool");
+  check.output("y", y);
+  check.optional_output("indices", indices);
+  check.input("x", x);
+  if (indices.data != nullptr) check.same_shape("indices", indices, "y", y);
+  RONDO_RETURN_IF_ERROR(check.status());
+  Geometry<AdaptiveSide> any;
+  RONDO_RETURN_IF_ERROR(check_geometry("adaptive_max_pool", untyped(x), untyped(y), &any));
+  return launch_forward("adaptive_max_pool", y, indices, x, any, stream);
 }
 
 template <ValueType T>
@@ -157,27 +212,31 @@ Status max_pool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy, Non
   check.same_shape("x", x, "dx", dx);
   check.same_shape("y", y, "dy", dy);
   RONDO_RETURN_IF_ERROR(check.status());
-  Geometry<AnyWindow> any;
-  RONDO_RETURN_IF_ERROR(check_geometry("max_pool_backward", dx, dy, window, &any));
+  Geometry<DilatedSide> any;
+  RONDO_RETURN_IF_ERROR(check_geometry("max_pool_backward", untyped(dx), untyped(dy), window, &any));
   return with_pack_width<T>(pool_width(dx.channels, dx.data, dy.data, y.data, x.data), [&](auto n) {
     return with_geometry(any, [&](auto geometry) {
-      if constexpr (std::is_same_v<decltype(geometry), Geometry<TwoByTwo>>) {
+      if constexpr (std::is_same_v<decltype(geometry), Geometry<PairSide>>) {
         ImageView<T> windows = dx;  // one thread per window, the incomplete ones at odd sides included
         windows.height = ceil_div<int64_t>(dx.height, 2);
         windows.width = ceil_div<int64_t>(dx.width, 2);
         return launch("max_pool_backward", shape_over(windows, n), stream, max_pool_backward_kernel<T, n>,
                       dx.data, dy.data, x.data, geometry);
       } else {
-        return launch("max_pool_backward", shape_over(dx, n), stream, max_pool_backward_gather_kernel<T, n>,
-                      dx.data, dy.data, y.data, x.data, geometry);
+        return launch("max_pool_backward", shape_over(dx, n), stream,
+                      max_pool_backward_gather_kernel<T, n, decltype(geometry)>, dx.data, dy.data, y.data,
+                      x.data, geometry);
       }
     });
   });
 }
 
-#define RONDO_MAX_POOL(T)                                                                         \
-  template Status max_pool<T>(ImageView<T>, ImageView<const T>, const PoolWindow&, cudaStream_t); \
-  template Status max_pool_backward<T>(ImageView<T>, ImageView<const T>, ImageView<const T>,      \
+#define RONDO_MAX_POOL(T)                                                                                   \
+  template Status max_pool<T>(ImageView<T>, ImageView<const T>, const PoolWindow&, cudaStream_t);           \
+  template Status max_pool_with_indices<T>(ImageView<T>, ImageView<int32_t>, ImageView<const T>,            \
+                                           const PoolWindow&, cudaStream_t);                                \
+  template Status adaptive_max_pool<T>(ImageView<T>, ImageView<int32_t>, ImageView<const T>, cudaStream_t); \
+  template Status max_pool_backward<T>(ImageView<T>, ImageView<const T>, ImageView<const T>,                \
                                        ImageView<const T>, const PoolWindow&, cudaStream_t);
 RONDO_FOR_VALUE_TYPES(RONDO_MAX_POOL)
 

@@ -1,20 +1,25 @@
 // Average and max pooling, forward and backward, of NHWC images.
 //
-// Notation: x is [n, h, w, c], y is [n, p, q, c]. Window (p, q) covers the rows p * stride_h - pad_h ... +
-// height - 1 and the columns q * stride_w - pad_w ... + width - 1. Elements outside the image are ignored.
-// The number of rows of y is floor((h + pad_h + pad_bottom - height) / stride_h) + 1. In ceil mode it is
-// ceil((h + pad_h + pad_bottom - height) / stride_h) + 1, less the last window if that starts at or below row
-// h: the rule of PyTorch. Columns likewise. The last window can then reach beyond the padded image. There is
-// no dilation. Padding is below the window's side, so every window contains an element of the image.
+// Notation: x is [n, h, w, c], y is [n, p, q, c]. Window (p, q) has the rows p * stride_h - pad_h + r *
+// dilation_h, r = 0 ... height - 1, and the columns q * stride_w - pad_w + s * dilation_w, s = 0 ... width - 1.
+// Elements outside the image are ignored. With the extent (height - 1) * dilation_h + 1, the number of rows
+// of y is floor((h + pad_h + pad_bottom - extent) / stride_h) + 1. In ceil mode it is
+// ceil((h + pad_h + pad_bottom - extent) / stride_h) + 1, less the last window if that starts at or below row
+// h: the rule of PyTorch. Columns likewise. The last window can then reach beyond the padded image. Only max
+// pooling has dilation, as in PyTorch. Padding is below the extent, and where there is padding before the
+// image, the dilation is at most the side of the image. So every window contains an element of the image.
 //
 // All functions: float32, bfloat16 or float16, with float arithmetic; aligned to the elements, with accesses
 // of up to 16 bytes if the pointers and c allow it. No workspace. An output must not overlap any other
 // operand. Zero images or channels do nothing. Sums run over a window row by row; backward sums run over the
 // windows row by row. The order never depends on the device.
-// Errors: bad_argument for a negative side, a null or misaligned pointer, an overlap, a window or stride
-// below 1, padding outside [0, window - 1], a window that does not fit the padded image, shapes that do not
-// match, an invalid enumerator, a side above 65535 (of image, pooled image or window), and an image or window
-// of 2^31 elements or more.
+// Errors: bad_argument for a negative side, a null or misaligned pointer, an overlap, a window, stride or
+// dilation below 1, a dilation of an average other than 1, padding outside [0, extent - 1], a dilation beyond
+// a padded image, a window that does not fit the padded image, shapes that do not match, an invalid
+// enumerator, a side above 65535 (of image, pooled image or window), and an image or window of 2^31 elements
+// or more.
+//
+// adaptive_pool.h has windows that follow from the shapes of x and y, max_unpool.h the inverse of max pooling.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -38,6 +43,8 @@ struct PoolWindow {
   int64_t pad_w = 0;
   std::optional<int64_t> pad_bottom = {}, pad_right = {};
   bool ceil_mode = false;
+  int64_t dilation_h = 1;  // distance of a window's rows; of its columns
+  int64_t dilation_w = 1;
 
   constexpr int64_t bottom() const { return pad_bottom.value_or(pad_h); }
   constexpr int64_t right() const { return pad_right.value_or(pad_w); }
@@ -49,27 +56,29 @@ struct PoolWindow {
 enum class AverageOver { window, image };
 
 // The number of outputs along one side of `size` elements with `pad` before it and `pad_end` behind it. 0 for
-// a window that does not fit and for arguments that avg_pool() rejects.
+// a window that does not fit and for arguments that max_pool() rejects.
 constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int64_t pad, int64_t pad_end,
-                              bool ceil_mode) {
+                              bool ceil_mode, int64_t dilation = 1) {
   constexpr int64_t kMost = int64_t{1} << 60;  // limit below which size + pad + pad_end does not overflow
-  if (size < 1 || window < 1 || stride < 1 || pad < 0 || pad_end < 0) return 0;
-  if (pad >= window || pad_end >= window || size > kMost || pad > kMost || pad_end > kMost) return 0;
+  if (size < 1 || window < 1 || stride < 1 || dilation < 1 || pad < 0 || pad_end < 0) return 0;
+  if (size > kMost || pad > kMost || pad_end > kMost) return 0;
   const int64_t padded = size + pad + pad_end;
-  if (window > padded) return 0;
-  const int64_t floor = (padded - window) / stride + 1;
+  if (window - 1 > (padded - 1) / dilation) return 0;
+  const int64_t extent = (window - 1) * dilation + 1;
+  if (pad >= extent || pad_end >= extent || (pad > 0 && dilation > size)) return 0;
+  const int64_t floor = (padded - extent) / stride + 1;
   // The start of one more window, floor * stride, must be below size + pad.
-  const bool one_more = ceil_mode && (padded - window) % stride != 0 && floor <= (size + pad - 1) / stride;
+  const bool one_more = ceil_mode && (padded - extent) % stride != 0 && floor <= (size + pad - 1) / stride;
   return floor + one_more;
 }
 constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int64_t pad) {
   return pooled_size(size, window, stride, pad, pad, false);
 }
 constexpr int64_t pooled_height(int64_t height, const PoolWindow& w) {
-  return pooled_size(height, w.height, w.stride_h, w.pad_h, w.bottom(), w.ceil_mode);
+  return pooled_size(height, w.height, w.stride_h, w.pad_h, w.bottom(), w.ceil_mode, w.dilation_h);
 }
 constexpr int64_t pooled_width(int64_t width, const PoolWindow& w) {
-  return pooled_size(width, w.width, w.stride_w, w.pad_w, w.right(), w.ceil_mode);
+  return pooled_size(width, w.width, w.stride_w, w.pad_w, w.right(), w.ceil_mode, w.dilation_w);
 }
 
 // y[n, p, q, c] = (sum of x over the window) / (size of the window). The division is a multiplication by
@@ -107,5 +116,21 @@ template <ValueType T = float>
 [[nodiscard]] Status max_pool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy,
                                        NonDeduced<ImageView<const T>> y, NonDeduced<ImageView<const T>> x,
                                        const PoolWindow& window, cudaStream_t stream);
+
+// max_pool(), and indices[n, p, q, c] = h * w_count + w of the maximum (h, w), where w_count is the width of x:
+// its position in the channel of its image, as in PyTorch. Of equal elements, and of several NaNs, the first
+// in row-major order is the maximum. (PyTorch takes the last NaN.) Reads x once, writes y and indices once.
+template <ValueType T = float>
+[[nodiscard]] Status max_pool_with_indices(ImageView<T> y, ImageView<int32_t> indices,
+                                           NonDeduced<ImageView<const T>> x, const PoolWindow& window,
+                                           cudaStream_t stream);
+
+// dx[n, h, w, c] = sum of dy[n, p, q, c] over the windows that contain (h, w) and have its index: the gradient
+// of max_pool() without x and y, with the same bits. Overwrites dx. An index that is not of an element of its
+// window has no effect. `indices` has the shape of dy. Reads indices and dy once, writes dx once.
+template <ValueType T = float>
+[[nodiscard]] Status max_pool_with_indices_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy,
+                                                    ImageView<const int32_t> indices,
+                                                    const PoolWindow& window, cudaStream_t stream);
 
 }  // namespace rondo
