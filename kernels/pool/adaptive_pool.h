@@ -28,8 +28,8 @@ namespace rondo {
 template <ValueType T = float>
 [[nodiscard]] Status adaptive_avg_pool(ImageView<T> y, NonDeduced<ImageView<const T>> x, cudaStream_t stream);
 
-// dx[n, h, w, c] = sum over the windows (i, j) that contain (h, w) of dy[n, i, j, c] / (number of the window's
-// elements): the transpose of adaptive_avg_pool. Overwrites dx. Reads dy once, writes dx once.
+// dx[n, h, w, c] = sum over the windows (i, j) that contain (h, w) of dy[n, i, j, c] / (number of elements of
+// the window): the transpose of adaptive_avg_pool. Overwrites dx. Reads dy once, writes dx once.
 template <ValueType T = float>
 [[nodiscard]] Status adaptive_avg_pool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy,
                                                 cudaStream_t stream);
@@ -41,8 +41,8 @@ template <ValueType T = float>
                                        NonDeduced<ImageView<const T>> x, cudaStream_t stream);
 
 // dx[n, h, w, c] = sum of dy[n, i, j, c] over the windows that contain (h, w) and have its index. Overwrites
-// dx. An index that is not of an element of its window has no effect. `indices` has the shape of dy. Reads
-// indices and dy once, writes dx once.
+// dx. An index of no element of its window has no effect. `indices` has the shape of dy. Reads indices and dy
+// once, writes dx once.
 template <ValueType T = float>
 [[nodiscard]] Status adaptive_max_pool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy,
                                                 ImageView<const int32_t> indices, cudaStream_t stream);

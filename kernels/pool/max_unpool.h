@@ -14,10 +14,10 @@
 namespace rondo {
 
 // y[n, h, w, c] = x[n, p, q, c] of the last window (p, q), in row-major order, that contains (h, w) and has
-// its index; 0 if there is none. Windows that overlap may have the same index. PyTorch then leaves open
-// which one is taken. An index that is not of an element of its window, which PyTorch accepts if it lies
-// inside the image, has no effect: the value appears nowhere. Overwrites y. Copies values exactly. Reads x
-// and indices once (overlapping windows hit the cache), writes y once.
+// its index; 0 if there is none. (Windows that overlap can have the same index. PyTorch leaves open which one
+// it takes.) An index of no element of its window, inside the image or not, has no effect: its value appears
+// nowhere. Overwrites y, with exact copies. Reads x and indices once (overlapping windows hit the cache),
+// writes y once.
 template <ValueType T = float>
 [[nodiscard]] Status max_unpool(ImageView<T> y, NonDeduced<ImageView<const T>> x,
                                 ImageView<const int32_t> indices, const PoolWindow& window,

@@ -1,13 +1,13 @@
 // Average and max pooling, forward and backward, of NHWC images.
 //
-// Notation: x is [n, h, w, c], y is [n, p, q, c]. Window (p, q) has the rows p * stride_h - pad_h + r *
-// dilation_h, r = 0 ... height - 1, and the columns q * stride_w - pad_w + s * dilation_w, s = 0 ... width - 1.
-// Elements outside the image are ignored. With the extent (height - 1) * dilation_h + 1, the number of rows
-// of y is floor((h + pad_h + pad_bottom - extent) / stride_h) + 1. In ceil mode it is
+// Notation: x is [n, h, w, c], y is [n, p, q, c]. Window (p, q) has the rows p * stride_h - pad_h +
+// r * dilation_h for r = 0 ... height - 1 and the columns q * stride_w - pad_w + s * dilation_w for s = 0 ...
+// width - 1. Elements outside the image are ignored. With the extent (height - 1) * dilation_h + 1, the
+// number of rows of y is floor((h + pad_h + pad_bottom - extent) / stride_h) + 1. In ceil mode it is
 // ceil((h + pad_h + pad_bottom - extent) / stride_h) + 1, less the last window if that starts at or below row
 // h: the rule of PyTorch. Columns likewise. The last window can then reach beyond the padded image. Only max
-// pooling has dilation, as in PyTorch. Padding is below the extent, and where there is padding before the
-// image, the dilation is at most the side of the image. So every window contains an element of the image.
+// pooling has dilation, as in PyTorch. Padding is below the extent, and if there is padding before the image,
+// the dilation is at most the image's side. So every window contains an element of the image.
 //
 // All functions: float32, bfloat16 or float16, with float arithmetic; aligned to the elements, with accesses
 // of up to 16 bytes if the pointers and c allow it. No workspace. An output must not overlap any other
@@ -19,7 +19,7 @@
 // enumerator, a side above 65535 (of image, pooled image or window), and an image or window of 2^31 elements
 // or more.
 //
-// adaptive_pool.h has windows that follow from the shapes of x and y, max_unpool.h the inverse of max pooling.
+// In adaptive_pool.h the shapes of x and y determine the windows; max_unpool.h inverts max pooling.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -117,16 +117,16 @@ template <ValueType T = float>
                                        NonDeduced<ImageView<const T>> y, NonDeduced<ImageView<const T>> x,
                                        const PoolWindow& window, cudaStream_t stream);
 
-// max_pool(), and indices[n, p, q, c] = h * w_count + w of the maximum (h, w), where w_count is the width of x:
-// its position in the channel of its image, as in PyTorch. Of equal elements, and of several NaNs, the first
-// in row-major order is the maximum. (PyTorch takes the last NaN.) Reads x once, writes y and indices once.
+// max_pool(), and indices[n, p, q, c] = i * w + j of the maximum in row i and column j: its position in its
+// image and channel, as in PyTorch. Of equal elements, and of several NaNs, the first in row-major order is
+// the maximum (PyTorch takes the last NaN). Reads x once, writes y and indices once.
 template <ValueType T = float>
 [[nodiscard]] Status max_pool_with_indices(ImageView<T> y, ImageView<int32_t> indices,
                                            NonDeduced<ImageView<const T>> x, const PoolWindow& window,
                                            cudaStream_t stream);
 
-// dx[n, h, w, c] = sum of dy[n, p, q, c] over the windows that contain (h, w) and have its index: the gradient
-// of max_pool() without x and y, with the same bits. Overwrites dx. An index that is not of an element of its
+// dx[n, h, w, c] = sum of dy[n, p, q, c] over the windows that contain (h, w) and have its index: the
+// gradient of max_pool() without x and y, with the same bits. Overwrites dx. An index of no element of its
 // window has no effect. `indices` has the shape of dy. Reads indices and dy once, writes dx once.
 template <ValueType T = float>
 [[nodiscard]] Status max_pool_with_indices_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy,

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/pool/pool.h>
+#include <rondo/tests/kernels/reference/pool_cases.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
@@ -11,131 +12,13 @@
 namespace rondo::test {
 namespace {
 
-struct Case {
-  int64_t images, height, width, channels;
-  PoolWindow window;
-  int offset = 0;
-
-  int64_t rows() const { return pooled_height(height, window); }
-  int64_t cols() const { return pooled_width(width, window); }
-  int64_t x_size() const { return images * height * width * channels; }
-  int64_t y_size() const { return images * rows() * cols() * channels; }
-  size_t x_at(int64_t n, int64_t h, int64_t w, int64_t c) const {
-    return static_cast<size_t>(((n * height + h) * width + w) * channels + c);
-  }
-  template <class T>
-  ImageView<T> x_view(T* data) const {
-    return {data, images, height, width, channels};
-  }
-  template <class T>
-  ImageView<T> y_view(T* data) const {
-    return {data, images, rows(), cols(), channels};
-  }
-
-  friend std::ostream& operator<<(std::ostream& out, const Case& c) {
-    return out << c.images << " x " << c.height << " x " << c.width << " x " << c.channels << ", window "
-               << c.window.height << " x " << c.window.width << ", stride " << c.window.stride_h << " x "
-               << c.window.stride_w << ", padding " << c.window.pad_h << " x " << c.window.pad_w << ", then "
-               << c.window.bottom() << " x " << c.window.right() << (c.window.ceil_mode ? ", ceil mode" : "")
-               << ", offset " << c.offset;
-  }
-};
-
-const std::vector<Case> kCases = {
-    {3, 26, 26, 20, {2, 2, 2, 2, 0, 0}},  // LeNet's first
-    {2, 8, 8, 50, {2, 2, 2, 2, 0, 0}},    // LeNet's second
-    {2, 9, 7, 8, {3, 3, 2, 2, 1, 1}},     // ResNet's: windows overlap
-    {2, 5, 5, 16, {5, 5, 1, 1, 0, 0}},    // global
-    {1, 1, 1, 1, {1, 1, 1, 1, 0, 0}},
-    {2, 7, 9, 3, {3, 2, 1, 3, 1, 0}},    // gaps between windows, odd channels
-    {1, 10, 11, 5, {2, 3, 4, 5, 1, 1}},  // stride beyond the window
-    {1, 6, 13, 6, {4, 5, 2, 1, 2, 2}, 1},
-    {2, 4, 6, 4, {2, 2, 2, 2, 1, 1}, 1},  // whole rows of padding, misaligned
-    {2, 4, 6, 4, {2, 2, 2, 2, 0, 0}, 2},
-    {9, 5, 4, 2, {2, 2, 2, 2, 0, 0}},    // more images than a thread handles at once; odd sides
-    {6, 3, 3, 257, {2, 2, 1, 1, 0, 0}},  // more channels than a block handles at once
-    {1, 3, 151, 4, {3, 3, 1, 1, 1, 1}},  // more columns than a block handles
-    {0, 4, 4, 4, {2, 2, 2, 2, 0, 0}},
-    {2, 4, 4, 0, {2, 2, 2, 2, 0, 0}},
-    // One number away from the window that the kernels have as a compile-time constant.
-    {2, 7, 6, 4, {3, 2, 2, 2, 0, 0}},
-    {2, 7, 6, 4, {1, 2, 2, 2, 0, 0}},
-    {2, 6, 7, 4, {2, 3, 2, 2, 0, 0}},
-    {2, 6, 7, 4, {2, 1, 2, 2, 0, 0}},
-    {2, 6, 6, 4, {2, 2, 1, 2, 0, 0}},
-    {2, 8, 6, 4, {2, 2, 3, 2, 0, 0}},
-    {2, 6, 6, 4, {2, 2, 2, 1, 0, 0}},
-    {2, 6, 8, 4, {2, 2, 2, 3, 0, 0}},
-    {2, 6, 6, 4, {2, 2, 2, 2, 1, 0}},
-    {2, 6, 6, 4, {2, 2, 2, 2, 0, 1}},
-    {2, 6, 6, 4, {2, 2, 2, 2, 0, 0, 1, 0}},
-    {2, 6, 6, 4, {2, 2, 2, 2, 0, 0, 0, 1}},
-    // Ceil mode: the last window is cut off, drops out or fits.
-    {2, 7, 7, 8, {2, 2, 2, 2, 0, 0, 0, 0, true}},
-    {2, 7, 6, 4, {2, 2, 2, 2, 0, 0, 0, 0, true}},
-    {2, 6, 7, 4, {2, 2, 2, 2, 0, 0, 0, 0, true}},
-    {2, 6, 6, 4, {2, 2, 2, 2, 0, 0, 0, 0, true}},
-    {2, 6, 6, 5, {3, 3, 2, 2, 0, 0, 0, 0, true}},
-    {2, 5, 8, 4, {3, 3, 2, 2, 1, 1, {}, {}, true}, 1},
-    {1, 6, 9, 3, {3, 4, 4, 5, 1, 2, 2, 1, true}},
-    {1, 3, 3, 4, {1, 1, 5, 5, 0, 0, 0, 0, true}},
-    // Padding of more than half the window.
-    {2, 5, 6, 8, {4, 3, 1, 2, 3, 2}},
-    {2, 5, 6, 6, {4, 3, 2, 1, 0, 2, 3, 0}, 1},
-    {1, 1, 2, 4, {5, 5, 1, 1, 4, 4}},
-};
-
-// kCases and drawn ones.
-std::vector<Case> all_cases() {
-  std::vector<Case> cases = kCases;
-  Random random(7);
-  while (cases.size() < kCases.size() + 60) {
-    PoolWindow w = {1 + random.below(5), 1 + random.below(5), 1 + random.below(4), 1 + random.below(4)};
-    w.pad_h = random.below(w.height);
-    w.pad_w = random.below(w.width);
-    w.pad_bottom = random.below(w.height);
-    w.pad_right = random.below(w.width);
-    w.ceil_mode = random.below(2) == 1;
-    const Case c = {1 + random.below(3),
-                    1 + random.below(10),
-                    1 + random.below(10),
-                    1 + random.below(9),
-                    w,
-                    static_cast<int>(random.below(2))};
-    if (c.rows() > 0 && c.cols() > 0) cases.push_back(c);
-  }
-  return cases;
-}
-
-// Calls visit(index in y, size of the window inside the padded image, indices of the window's elements in x,
-// row by row) for every window and channel.
-template <class Visit>
-void for_each_window(const Case& c, Visit visit) {
-  size_t y = 0;
-  for (int64_t n = 0; n < c.images; ++n)
-    for (int64_t p = 0; p < c.rows(); ++p)
-      for (int64_t q = 0; q < c.cols(); ++q)
-        for (int64_t k = 0; k < c.channels; ++k) {
-          std::vector<size_t> inside;
-          int64_t padded = 0;
-          for (int64_t r = 0; r < c.window.height; ++r)
-            for (int64_t s = 0; s < c.window.width; ++s) {
-              const int64_t h = p * c.window.stride_h - c.window.pad_h + r;
-              const int64_t w = q * c.window.stride_w - c.window.pad_w + s;
-              padded += h < c.height + c.window.bottom() && w < c.width + c.window.right();
-              if (h >= 0 && h < c.height && w >= 0 && w < c.width) inside.push_back(c.x_at(n, h, w, k));
-            }
-          visit(y++, padded, inside);
-        }
-}
-
 double divisor(AverageOver over, int64_t padded, const std::vector<size_t>& inside) {
   return over == AverageOver::image ? static_cast<double>(inside.size()) : static_cast<double>(padded);
 }
 
 TEST(AvgPool, MatchesDoublePrecision) {
   const Stream stream;
-  for (const Case& c : all_cases())
+  for (const PoolCase& c : pool_cases())
     for (const AverageOver over : {AverageOver::window, AverageOver::image}) {
       const std::vector<float> x = normal_values(c.x_size(), 1);
       const GuardedBuffer<float> in(x, c.offset);
@@ -153,7 +36,7 @@ TEST(AvgPool, MatchesDoublePrecision) {
 // element.
 TEST(AvgPoolBackward, MatchesDoublePrecision) {
   const Stream stream;
-  for (const Case& c : all_cases())
+  for (const PoolCase& c : pool_cases())
     for (const AverageOver over : {AverageOver::window, AverageOver::image}) {
       const std::vector<float> dy = normal_values(c.y_size(), 2);
       const GuardedBuffer<float> in(dy, c.offset);
@@ -168,17 +51,9 @@ TEST(AvgPoolBackward, MatchesDoublePrecision) {
     }
 }
 
-// -1, 0 and 1: many ties and zeros.
-std::vector<float> tied_values(int64_t count, uint64_t seed) {
-  Random random(seed);
-  std::vector<float> values;
-  for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(random.below(3)) - 1);
-  return values;
-}
-
 TEST(AvgPoolReluBackward, GivesTheGradientWhereTheReluIsActive) {
   const Stream stream;
-  for (const Case& c : all_cases())
+  for (const PoolCase& c : pool_cases())
     for (const AverageOver over : {AverageOver::window, AverageOver::image}) {
       const std::vector<float> dy = normal_values(c.y_size(), 3), x = tied_values(c.x_size(), 4);
       const GuardedBuffer<float> in_dy(dy, c.offset), in_x(x, c.offset);
@@ -192,27 +67,9 @@ TEST(AvgPoolReluBackward, GivesTheGradientWhereTheReluIsActive) {
     }
 }
 
-struct MaxPoolReference {
-  std::vector<float> y;
-  std::vector<double> dx;
-};
-
-MaxPoolReference max_pool_reference(const Case& c, const std::vector<float>& x,
-                                    const std::vector<float>& dy) {
-  MaxPoolReference reference = {std::vector<float>(dy.size()), std::vector<double>(x.size())};
-  for_each_window(c, [&](size_t y, int64_t, const std::vector<size_t>& inside) {
-    size_t best = inside[0];
-    for (const size_t i : inside)
-      if (!std::isnan(x[best]) && (x[i] > x[best] || std::isnan(x[i]))) best = i;
-    reference.y[y] = x[best];
-    reference.dx[best] += dy[y];
-  });
-  return reference;
-}
-
 TEST(MaxPool, ForwardIsExactAndBackwardGoesToTheFirstMaximum) {
   const Stream stream;
-  for (const Case& c : all_cases())
+  for (const PoolCase& c : max_pool_cases())
     for (const bool ties : {false, true}) {
       const std::vector<float> x = ties ? tied_values(c.x_size(), 5) : normal_values(c.x_size(), 5);
       const std::vector<float> dy = exact_values(c.y_size(), 6);
@@ -230,7 +87,7 @@ TEST(MaxPool, ForwardIsExactAndBackwardGoesToTheFirstMaximum) {
 
 TEST(MaxPool, NanIsTheMaximumAndGetsTheGradient) {
   const Stream stream;
-  const Case c = {1, 2, 4, 1, {2, 2, 2, 2, 0, 0}};
+  const PoolCase c = {1, 2, 4, 1, {2, 2, 2, 2, 0, 0}};
   const float inf = INFINITY;
   const std::vector<float> x = {9, NAN, -inf, -inf, NAN, inf, -inf, -inf};
   const GuardedBuffer<float> in_x(x), in_dy(std::vector<float>{3, 4});
@@ -265,6 +122,24 @@ TEST(Pool, CeilModeKeepsALastWindowThatStartsInsideTheImage) {
   EXPECT_EQ(pooled_size(5, 3, 1, 0, 3, false), 0);
   EXPECT_EQ(pooled_size(INT64_MAX, INT64_MAX, 1, 0, INT64_MAX - 1, true), 0);
   EXPECT_EQ(pooled_size(7, 2, INT64_MAX, 0, 0, true), 1);
+}
+
+TEST(Pool, DilationCountsTheExtentOfTheWindow) {
+  static_assert(pooled_size(9, 3, 1, 0, 0, false, 2) == 5);
+  EXPECT_EQ(pooled_size(9, 3, 2, 2, 2, false, 2), 5);
+  EXPECT_EQ(pooled_size(10, 3, 2, 2, 2, true, 2), 6);
+  EXPECT_EQ(pooled_size(4, 3, 1, 0, 0, false, 2), 0);
+  EXPECT_EQ(pooled_size(9, 3, 1, 4, 4, false, 2), 13);
+  EXPECT_EQ(pooled_size(9, 3, 1, 5, 0, false, 2), 0);
+  EXPECT_EQ(pooled_size(9, 3, 1, 0, 5, false, 2), 0);
+  EXPECT_EQ(pooled_size(9, 1, 1, 0, 0, false, INT64_MAX), 9);
+  EXPECT_EQ(pooled_size(9, 2, 1, 0, 0, false, INT64_MAX), 0);
+  EXPECT_EQ(pooled_size(9, INT64_MAX, 1, 0, 0, false, INT64_MAX), 0);
+  EXPECT_EQ(pooled_size(9, 3, 1, 0, 0, false, 0), 0);
+  EXPECT_EQ(pooled_size(4, 2, 1, 4, 4, false, 4), 8);  // each window has an element of the image,
+  EXPECT_EQ(pooled_size(3, 2, 1, 4, 4, false, 4),
+            0);  // and here the window from -1 has none: it has -1 and 3
+  EXPECT_EQ(pooled_size(3, 2, 1, 0, 4, false, 4), 3);
 }
 
 // All operations use the same checks: the test covers every check once, and one check for every operation.
@@ -307,6 +182,31 @@ TEST(Pool, BadArguments) {
   EXPECT_TRUE(refused(pool({pooled.data(), 0, 1 << 14, 1 << 14, 4}, {a.data(), 0, 1 << 15, 1 << 15, 4}, good),
                       "must have at most 2147483647 elements"));
 
+  const auto dilated = [](int64_t side, int64_t dilation_h, int64_t dilation_w, int64_t pad = 0) {
+    return PoolWindow{.height = side,
+                      .width = side,
+                      .stride_h = 2,
+                      .stride_w = 2,
+                      .pad_h = pad,
+                      .pad_w = pad,
+                      .dilation_h = dilation_h,
+                      .dilation_w = dilation_w};
+  };
+  EXPECT_TRUE(refused(max_pool(y, x, dilated(2, 0, 1), stream), "the dilation of the height is 0, must be"));
+  EXPECT_TRUE(refused(max_pool(y, x, dilated(2, 1, -1), stream), "the dilation of the width is -1, must be"));
+  EXPECT_TRUE(refused(max_pool(y, x, dilated(3, 2, 1), stream),
+                      "window's height is 3 with dilation 2, must be at most the padded image's: 4 + 0 + 0"));
+  EXPECT_TRUE(refused(max_pool(y, x, dilated(3, 2, 2, 5), stream), "height is 5, must be in [0, 4]"));
+  EXPECT_TRUE(refused(max_pool(y, x, dilated(3, far, far, -1), stream), "must be in [0, 4294967296]"));
+  EXPECT_TRUE(refused(max_pool(y, x, dilated(2, 5, 1, 1), stream),
+                      "dilation of the height is 5, must be at most 4 in an image of that height with"));
+  EXPECT_TRUE(refused(max_pool(y, x, dilated(2, 3, 1), stream),
+                      "height of the pooled image is 2, must be 1 for an image with the height 4"));
+  PoolWindow averaged = dilated(2, 1, 2);
+  averaged.pad_w = 1;
+  EXPECT_TRUE(ok(max_pool(y, x, averaged, stream)));
+  EXPECT_TRUE(refused(pool(y, x, averaged), "avg_pool: the dilation is 1 x 2, must be 1 x 1"));
+
   const PoolWindow bad = {0, 2, 2, 2, 0, 0};
   const AverageOver over = AverageOver::window;
   const ImageView<float> null_x = {nullptr, 1, 4, 4, 1}, null_y = {nullptr, 1, 2, 2, 1},
@@ -322,6 +222,9 @@ TEST(Pool, BadArguments) {
   EXPECT_TRUE(refused(avg_pool_relu_backward(dx, y, null_x, good, over, stream), "x is null"));
   EXPECT_TRUE(
       refused(avg_pool_relu_backward(dx, y, small, good, over, stream), "x is 1 x 4 x 3 x 1, must be"));
+  EXPECT_TRUE(refused(avg_pool_backward(dx, y, averaged, over, stream), "backward: the dilation is 1 x 2"));
+  EXPECT_TRUE(
+      refused(avg_pool_relu_backward(dx, y, x, averaged, over, stream), "backward: the dilation is 1 x 2"));
   EXPECT_TRUE(refused(max_pool(y, x, bad, stream), "max_pool: the window's height is 0"));
   EXPECT_TRUE(refused(max_pool(null_y, x, good, stream), "max_pool: y is null"));
   EXPECT_TRUE(refused(max_pool(y, null_x, good, stream), "max_pool: x is null"));
