@@ -30,6 +30,8 @@
 #include <rondo/kernels/norm/layer_norm.h>
 #include <rondo/kernels/optimizer/adam.h>
 #include <rondo/kernels/optimizer/sgd.h>
+#include <rondo/kernels/pool/adaptive_pool.h>
+#include <rondo/kernels/pool/max_unpool.h>
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/dropout.h>
 #include <rondo/kernels/random/random.h>
@@ -303,7 +305,8 @@ struct PoolArguments {
         c(a.size("channels", 3)),
         window{a.size("window.height", 2, 1), a.size("window.width", 3, 1), a.size("stride_h", 2, 1),
                a.size("stride_w", 2, 1),      a.size("pad_h", 1),           a.size("pad_w", 1),
-               a.size("pad_bottom", 0),       a.size("pad_right", 1)} {}
+               a.size("pad_bottom", 0),       a.size("pad_right", 1),       false,
+               a.size("dilation_h", 1, 1),    a.size("dilation_w", 1, 1)} {}
   template <class T>
   ImageView<T> x() const {
     return {nullptr, n, h, w, c};
@@ -358,6 +361,88 @@ std::vector<Operation> pools() {
              const auto dy = a.input("dy", pool.y<const T>());
              const auto y = a.input("y", pool.y<const T>());
              return max_pool_backward(dx, dy, y, a.input("x", pool.x<const T>()), pool.window, stream);
+           }}};
+}
+
+template <class T>
+std::vector<Operation> indexed_pools() {
+  return {{typed<T>("max_pool_with_indices"),
+           [](Arguments& a, cudaStream_t stream) {
+             const PoolArguments pool(a);
+             const auto y = a.output("y", pool.y<T>());
+             const auto indices = a.output("indices", pool.y<int32_t>());
+             return max_pool_with_indices(y, indices, a.input("x", pool.x<const T>()), pool.window, stream);
+           }},
+          {typed<T>("max_pool_with_indices_backward"),
+           [](Arguments& a, cudaStream_t stream) {
+             const PoolArguments pool(a);
+             const auto dx = a.output("dx", pool.x<T>());
+             const auto dy = a.input("dy", pool.y<const T>());
+             const auto indices = a.input("indices", pool.y<const int32_t>());
+             return max_pool_with_indices_backward(dx, dy, indices, pool.window, stream);
+           }},
+          {typed<T>("max_unpool"),
+           [](Arguments& a, cudaStream_t stream) {
+             const PoolArguments pool(a);
+             const auto y = a.output("y", pool.x<T>());
+             const auto x = a.input("x", pool.y<const T>());
+             return max_unpool(y, x, a.input("indices", pool.y<const int32_t>()), pool.window, stream);
+           }},
+          {typed<T>("max_unpool_backward"), [](Arguments& a, cudaStream_t stream) {
+             const PoolArguments pool(a);
+             const auto dx = a.output("dx", pool.y<T>());
+             const auto dy = a.input("dy", pool.x<const T>());
+             return max_unpool_backward(dx, dy, a.input("indices", pool.y<const int32_t>()), pool.window,
+                                        stream);
+           }}};
+}
+
+struct AdaptiveArguments {
+  explicit AdaptiveArguments(Arguments& a)
+      : n(a.size("images", 2)),
+        h(a.size("height", 6, 1)),
+        w(a.size("width", 7, 1)),
+        c(a.size("channels", 3)),
+        p(a.size("rows", 4, 1)),
+        q(a.size("cols", 9, 1)) {}
+  template <class T>
+  ImageView<T> x() const {
+    return {nullptr, n, h, w, c};
+  }
+  template <class T>
+  ImageView<T> y() const {
+    return {nullptr, n, p, q, c};
+  }
+
+  int64_t n, h, w, c, p, q;
+};
+
+template <class T>
+std::vector<Operation> adaptive_pools() {
+  return {{typed<T>("adaptive_avg_pool"),
+           [](Arguments& a, cudaStream_t stream) {
+             const AdaptiveArguments pool(a);
+             const auto y = a.output("y", pool.y<T>());
+             return adaptive_avg_pool(y, a.input("x", pool.x<const T>()), stream);
+           }},
+          {typed<T>("adaptive_avg_pool_backward"),
+           [](Arguments& a, cudaStream_t stream) {
+             const AdaptiveArguments pool(a);
+             const auto dx = a.output("dx", pool.x<T>());
+             return adaptive_avg_pool_backward(dx, a.input("dy", pool.y<const T>()), stream);
+           }},
+          {typed<T>("adaptive_max_pool"),
+           [](Arguments& a, cudaStream_t stream) {
+             const AdaptiveArguments pool(a);
+             const auto y = a.output("y", pool.y<T>());
+             const auto indices = a.output("indices", pool.y<int32_t>());
+             return adaptive_max_pool(y, indices, a.input("x", pool.x<const T>()), stream);
+           }},
+          {typed<T>("adaptive_max_pool_backward"), [](Arguments& a, cudaStream_t stream) {
+             const AdaptiveArguments pool(a);
+             const auto dx = a.output("dx", pool.x<T>());
+             const auto dy = a.input("dy", pool.y<const T>());
+             return adaptive_max_pool_backward(dx, dy, a.input("indices", pool.y<const int32_t>()), stream);
            }}};
 }
 
@@ -920,9 +1005,9 @@ std::vector<Operation> comparisons() {
 template <class T>
 void add_operations_of(std::vector<Operation>& all) {
   for (const std::vector<Operation>& some :
-       {pools<T>(), norms<T>(), layer_norms<T>(), group_norms<T>(), elementwise_operations<T>(),
-        smooth_activations<T>(), losses<T>(), losses_with_options<T>(), softmaxes<T>(), gathers<T>(),
-        reductions<T>(), layout_conversions<T>()})
+       {pools<T>(), indexed_pools<T>(), adaptive_pools<T>(), norms<T>(), layer_norms<T>(), group_norms<T>(),
+        elementwise_operations<T>(), smooth_activations<T>(), losses<T>(), losses_with_options<T>(),
+        softmaxes<T>(), gathers<T>(), reductions<T>(), layout_conversions<T>()})
     all.insert(all.end(), some.begin(), some.end());
 }
 

@@ -193,6 +193,12 @@ TEST_F(Limits, SidesOfPools) {
   expect(65535, limit, "", [&](int64_t stride) {
     return pool({nullptr, 0, 2, 2, 1}, {.height = 2, .width = 2, .stride_w = stride});
   });
+  expect(65534, limit, "", [&](int64_t dilation) {  // of an extent of one more
+    const PoolWindow window = {
+        .height = 2, .width = 2, .stride_h = 2, .pad_h = 1, .pad_bottom = dilation, .dilation_h = dilation};
+    return max_pool({nullptr, 0, pooled_height(65535, window), 1, 1},
+                    ImageView<const float>{nullptr, 0, 65535, 2, 1}, window, stream_);
+  });
   const char* const elements = "must have at most 2147483647 elements";
   expect((k2To31 - 1) / 4, elements, "", [&](int64_t channels) {
     return pool({nullptr, 0, 2, 2, channels}, {});

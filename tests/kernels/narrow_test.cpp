@@ -9,6 +9,8 @@
 #include <rondo/kernels/activation/relu.h>
 #include <rondo/kernels/activation/sigmoid.h>
 #include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/kernels/pool/adaptive_pool.h>
+#include <rondo/kernels/pool/max_unpool.h>
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/dropout.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
@@ -291,6 +293,61 @@ TYPED_TEST(NarrowOperators, Pooling) {
       return max_pool_backward(image(dx, t), pooled(dy, t), pooled(y, t), image(x, t), window, stream);
     });
     EXPECT_TRUE(dx.agrees()) << "max_pool_backward";
+  }
+}
+
+// The indices are those of float32, and what follows from them is, too.
+TYPED_TEST(NarrowOperators, PoolingWithIndices) {
+  Random& random = this->random;
+  for (int draw = 0; draw < 60; ++draw) {
+    this->aligned = draw % 2 == 0;
+    PoolWindow window;  // every third time the one that has kernels of its own
+    if (draw % 3 != 0)
+      window = {1 + random.below(3), 1 + random.below(3), 1 + random.below(3), 1 + random.below(3)};
+    if (draw % 3 == 1) window.dilation_h = 1 + random.below(3), window.dilation_w = 2;
+    const int64_t images = 1 + random.below(5), h = 5 + random.below(8), w = 5 + random.below(8);
+    const int64_t c = draw % 4 == 0 ? 4 * (1 + 2 * random.below(5)) : this->side(40);
+    const int64_t p = pooled_height(h, window), q = pooled_width(w, window);
+    SCOPED_TRACE(concat(images, " x ", h, " x ", w, " x ", c, ", window ", window.height, " x ", window.width,
+                        ", stride ", window.stride_h, " x ", window.stride_w, ", dilation ",
+                        window.dilation_h, " x ", window.dilation_w));
+    auto x = this->input(images * h * w * c, true), dy = this->input(images * p * q * c),
+         y = this->output(images * p * q * c), dx = this->output(images * h * w * c);
+    GuardedBuffer<int32_t> of_float(images * p * q * c, this->offset()),
+        of_narrow(images * p * q * c, this->offset());
+    const auto image = [&]<class T>(Operand<TypeParam>& operand, T) {
+      return ImageView<T>{of<T>(operand).data(), images, h, w, c};
+    };
+    const auto pooled = [&]<class T>(Operand<TypeParam>& operand, T) {
+      return ImageView<T>{of<T>(operand).data(), images, p, q, c};
+    };
+    const auto indices = [&]<class T>(T) {
+      return ImageView<int32_t>{(std::is_same_v<T, float> ? of_float : of_narrow).data(), images, p, q, c};
+    };
+    const cudaStream_t stream = this->stream;
+    this->run(
+        [&](auto t) { return max_pool_with_indices(pooled(y, t), indices(t), image(x, t), window, stream); });
+    EXPECT_TRUE(y.agrees()) << "max_pool_with_indices";
+    EXPECT_EQ(of_narrow.download(), of_float.download());
+    this->run([&](auto t) {
+      return max_pool_with_indices_backward(image(dx, t), pooled(dy, t), indices(t), window, stream);
+    });
+    EXPECT_TRUE(dx.agrees()) << "max_pool_with_indices_backward";
+    this->run([&](auto t) { return max_unpool(image(dx, t), pooled(dy, t), indices(t), window, stream); });
+    EXPECT_TRUE(dx.agrees()) << "max_unpool";
+    this->run(
+        [&](auto t) { return max_unpool_backward(pooled(y, t), image(x, t), indices(t), window, stream); });
+    EXPECT_TRUE(y.agrees()) << "max_unpool_backward";
+    this->run([&](auto t) { return adaptive_avg_pool(pooled(y, t), image(x, t), stream); });
+    EXPECT_TRUE(y.agrees()) << "adaptive_avg_pool";
+    this->run([&](auto t) { return adaptive_avg_pool_backward(image(dx, t), pooled(dy, t), stream); });
+    EXPECT_TRUE(dx.agrees()) << "adaptive_avg_pool_backward";
+    this->run([&](auto t) { return adaptive_max_pool(pooled(y, t), indices(t), image(x, t), stream); });
+    EXPECT_TRUE(y.agrees()) << "adaptive_max_pool";
+    EXPECT_EQ(of_narrow.download(), of_float.download());
+    this->run(
+        [&](auto t) { return adaptive_max_pool_backward(image(dx, t), pooled(dy, t), indices(t), stream); });
+    EXPECT_TRUE(dx.agrees()) << "adaptive_max_pool_backward";
   }
 }
 

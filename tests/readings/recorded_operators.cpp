@@ -13,6 +13,8 @@
 #include <rondo/kernels/norm/layer_norm.h>
 #include <rondo/kernels/optimizer/adam.h>
 #include <rondo/kernels/optimizer/sgd.h>
+#include <rondo/kernels/pool/adaptive_pool.h>
+#include <rondo/kernels/pool/max_unpool.h>
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/dropout.h>
 #include <rondo/kernels/random/random.h>
@@ -152,6 +154,40 @@ void pools(Drawn& d) {
     RONDO_RETURN_IF_ERROR(avg_pool(y_view(y), x_view(x), window, over, o.stream()));
     RONDO_RETURN_IF_ERROR(avg_pool_backward(x_view(dx), y_view(dy), window, over, o.stream()));
     return avg_pool_relu_backward(x_view(dz), y_view(dy), x_view(x), window, over, o.stream());
+  });
+}
+
+template <class T>
+void pools_with_indices(Drawn& d) {
+  const bool pairs = d.random.below(3) == 0;
+  PoolWindow window;
+  if (!pairs) window = {2 + d.random.below(2), 2, 1 + d.random.below(3), 1 + d.random.below(3), 1, 0};
+  if (!pairs) window.dilation_h = 1 + d.random.below(3);
+  const int64_t n = 1 + d.random.below(3), h = 5 + d.random.below(7), w = 3 + d.random.below(7),
+                c = 1 + d.random.below(40);
+  const int64_t p = pooled_height(h, window), q = pooled_width(w, window);
+  const int64_t x_size = n * h * w * c, y_size = n * p * q * c;
+  const auto x_view = [=](auto* data) { return ImageView{data, n, h, w, c}; };
+  const auto y_view = [=](auto* data) { return ImageView{data, n, p, q, c}; };
+  const std::string suffix = concat(" of ", n, " x ", h, " x ", w, " x ", c);
+  d.run("max_pool_with_indices" + suffix, [&](Operands& o) {
+    T *y = o.out<T>(y_size), *dx = o.out<T>(x_size), *back = o.out<T>(x_size),
+      *x = o.in(o.values_of<T>(x_size)), *dy = o.in(o.values_of<T>(y_size)), *again = o.out<T>(y_size);
+    const ImageView<int32_t> indices = y_view(o.out<int32_t>(y_size));
+    RONDO_RETURN_IF_ERROR(max_pool_with_indices(y_view(y), indices, x_view(x), window, o.stream()));
+    RONDO_RETURN_IF_ERROR(
+        max_pool_with_indices_backward(x_view(dx), y_view(dy), indices, window, o.stream()));
+    RONDO_RETURN_IF_ERROR(max_unpool(x_view(back), y_view(dy), indices, window, o.stream()));
+    return max_unpool_backward(y_view(again), x_view(x), indices, window, o.stream());
+  });
+  d.run("adaptive pools" + suffix, [&](Operands& o) {
+    T *y = o.out<T>(y_size), *maxima = o.out<T>(y_size), *dx = o.out<T>(x_size),
+      *of_maxima = o.out<T>(x_size), *x = o.in(o.values_of<T>(x_size)), *dy = o.in(o.values_of<T>(y_size));
+    const ImageView<int32_t> indices = y_view(o.out<int32_t>(y_size));
+    RONDO_RETURN_IF_ERROR(adaptive_avg_pool(y_view(y), x_view(x), o.stream()));
+    RONDO_RETURN_IF_ERROR(adaptive_avg_pool_backward(x_view(dx), y_view(dy), o.stream()));
+    RONDO_RETURN_IF_ERROR(adaptive_max_pool(y_view(maxima), indices, x_view(x), o.stream()));
+    return adaptive_max_pool_backward(x_view(of_maxima), y_view(dy), indices, o.stream());
   });
 }
 
@@ -367,6 +403,7 @@ void record_operators(const char* type) {
     if constexpr (std::is_same_v<T, float>) random_numbers(d);
     optimizers<T>(d);
     pools<T>(d);
+    pools_with_indices<T>(d);
     batch_norms<T>(d);
     reductions_and_losses<T>(d);
     softmaxes<T>(d);

@@ -1,6 +1,8 @@
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/norm/group_norm.h>
 #include <rondo/kernels/norm/layer_norm.h>
+#include <rondo/kernels/pool/adaptive_pool.h>
+#include <rondo/kernels/pool/max_unpool.h>
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/tests/kernels/operations/operations.h>
 #include <rondo/tests/kernels/operations/positive.h>
@@ -163,40 +165,123 @@ void add_batch_norm_statistics(std::vector<Operation>& all) {
                  }});
 }
 
-void add_pools(std::vector<Operation>& all, const std::string& name, const PoolWindow& window) {
-  constexpr int64_t kSide = 6;
-  const int64_t side = pooled_height(kSide, window);
-  const int64_t x_size = 2 * kSide * kSide * 8, y_size = 2 * side * side * 8;
-  const auto x_view = [](auto* data) { return ImageView{data, 2, kSide, kSide, 8}; };
-  const auto y_view = [=](auto* data) { return ImageView{data, 2, side, side, 8}; };
+// Images and pooled images of 8 channels.
+constexpr int64_t kSide = 6;
+struct Pooled {
+  explicit Pooled(int64_t side) : side(side), x_size(2 * kSide * kSide * 8), y_size(2 * side * side * 8) {}
+  template <class T>
+  ImageView<T> x_view(T* data) const {
+    return {data, 2, kSide, kSide, 8};
+  }
+  template <class T>
+  ImageView<T> y_view(T* data) const {
+    return {data, 2, side, side, 8};
+  }
+  // Drawn indices: of some elements of the windows, and of others.
+  int32_t* indices(Operands& o) const {
+    Random random(4);
+    std::vector<int32_t> indices;
+    for (int64_t i = 0; i < y_size; ++i)
+      indices.push_back(static_cast<int32_t>(random.below(kSide * kSide + 1)));
+    return o.in(indices);
+  }
+
+  int64_t side, x_size, y_size;
+};
+
+void add_avg_pools(std::vector<Operation>& all, const std::string& name, const PoolWindow& window) {
+  const Pooled of(pooled_height(kSide, window));
+  for (const AverageOver over : {AverageOver::window, AverageOver::image}) {
+    const std::string suffix = name + (over == AverageOver::window ? "_over_window" : "_over_image");
+    all.push_back({"avg_pool_" + suffix, [=](Operands& o) {
+                     float *y = o.out(of.y_size), *x = o.in(of.x_size);
+                     return avg_pool(of.y_view(y), of.x_view(x), window, over, o.stream());
+                   }});
+    all.push_back({"avg_pool_backward_" + suffix, [=](Operands& o) {
+                     float *dx = o.out(of.x_size), *dy = o.in(of.y_size);
+                     return avg_pool_backward(of.x_view(dx), of.y_view(dy), window, over, o.stream());
+                   }});
+    all.push_back({"avg_pool_relu_backward_" + suffix, [=](Operands& o) {
+                     float *dz = o.out(of.x_size), *dy = o.in(of.y_size), *x = o.in(of.x_size);
+                     return avg_pool_relu_backward(of.x_view(dz), of.y_view(dy), of.x_view(x), window, over,
+                                                   o.stream());
+                   }});
+  }
+}
+
+void add_max_pools(std::vector<Operation>& all, const std::string& name, const PoolWindow& window) {
+  const Pooled of(pooled_height(kSide, window));
   all.push_back({"max_pool_" + name, [=](Operands& o) {
-                   float *y = o.out(y_size), *x = o.in(x_size);
-                   return max_pool(y_view(y), x_view(x), window, o.stream());
+                   float *y = o.out(of.y_size), *x = o.in(of.x_size);
+                   return max_pool(of.y_view(y), of.x_view(x), window, o.stream());
                  }});
   // Every element of y is 0.5. The elements of x that equal it count as the maximum of their windows: x has
   // multiples of 1/64.
   all.push_back({"max_pool_backward_" + name, [=](Operands& o) {
-                   float *dx = o.out(x_size), *dy = o.in(y_size),
-                         *y = o.in(std::vector<float>(static_cast<size_t>(y_size), 0.5f)),
-                         *x = o.in(exact_values(x_size, 4));
-                   return max_pool_backward(x_view(dx), y_view(dy), y_view(y), x_view(x), window, o.stream());
+                   float *dx = o.out(of.x_size), *dy = o.in(of.y_size),
+                         *y = o.in(std::vector<float>(static_cast<size_t>(of.y_size), 0.5f)),
+                         *x = o.in(exact_values(of.x_size, 4));
+                   return max_pool_backward(of.x_view(dx), of.y_view(dy), of.y_view(y), of.x_view(x), window,
+                                            o.stream());
                  }});
-  for (const AverageOver over : {AverageOver::window, AverageOver::image}) {
-    const std::string suffix = name + (over == AverageOver::window ? "_over_window" : "_over_image");
-    all.push_back({"avg_pool_" + suffix, [=](Operands& o) {
-                     float *y = o.out(y_size), *x = o.in(x_size);
-                     return avg_pool(y_view(y), x_view(x), window, over, o.stream());
-                   }});
-    all.push_back({"avg_pool_backward_" + suffix, [=](Operands& o) {
-                     float *dx = o.out(x_size), *dy = o.in(y_size);
-                     return avg_pool_backward(x_view(dx), y_view(dy), window, over, o.stream());
-                   }});
-    all.push_back({"avg_pool_relu_backward_" + suffix, [=](Operands& o) {
-                     float *dz = o.out(x_size), *dy = o.in(y_size), *x = o.in(x_size);
-                     return avg_pool_relu_backward(x_view(dz), y_view(dy), x_view(x), window, over,
-                                                   o.stream());
-                   }});
+  all.push_back({"max_pool_with_indices_" + name, [=](Operands& o) {
+                   float *y = o.out(of.y_size), *x = o.in(of.x_size);
+                   auto* indices = o.out<int32_t>(of.y_size);
+                   return max_pool_with_indices(of.y_view(y), of.y_view(indices), of.x_view(x), window,
+                                                o.stream());
+                 }});
+  all.push_back({"max_pool_with_indices_backward_" + name, [=](Operands& o) {
+                   float *dx = o.out(of.x_size), *dy = o.in(of.y_size);
+                   return max_pool_with_indices_backward(of.x_view(dx), of.y_view(dy),
+                                                         of.y_view(of.indices(o)), window, o.stream());
+                 }});
+  all.push_back({"max_unpool_" + name, [=](Operands& o) {
+                   float *y = o.out(of.x_size), *x = o.in(of.y_size);
+                   return max_unpool(of.x_view(y), of.y_view(x), of.y_view(of.indices(o)), window,
+                                     o.stream());
+                 }});
+  all.push_back({"max_unpool_backward_" + name, [=](Operands& o) {
+                   float *dx = o.out(of.y_size), *dy = o.in(of.x_size);
+                   return max_unpool_backward(of.y_view(dx), of.x_view(dy), of.y_view(of.indices(o)), window,
+                                              o.stream());
+                 }});
+}
+
+void add_adaptive_pools(std::vector<Operation>& all, int64_t side) {
+  const Pooled of(side);
+  const std::string suffix = concat("_", side);
+  all.push_back({"adaptive_avg_pool" + suffix, [=](Operands& o) {
+                   float *y = o.out(of.y_size), *x = o.in(of.x_size);
+                   return adaptive_avg_pool(of.y_view(y), of.x_view(x), o.stream());
+                 }});
+  all.push_back({"adaptive_avg_pool_backward" + suffix, [=](Operands& o) {
+                   float *dx = o.out(of.x_size), *dy = o.in(of.y_size);
+                   return adaptive_avg_pool_backward(of.x_view(dx), of.y_view(dy), o.stream());
+                 }});
+  all.push_back({"adaptive_max_pool" + suffix, [=](Operands& o) {
+                   float *y = o.out(of.y_size), *x = o.in(of.x_size);
+                   auto* indices = o.out<int32_t>(of.y_size);
+                   return adaptive_max_pool(of.y_view(y), of.y_view(indices), of.x_view(x), o.stream());
+                 }});
+  all.push_back({"adaptive_max_pool_backward" + suffix, [=](Operands& o) {
+                   float *dx = o.out(of.x_size), *dy = o.in(of.y_size);
+                   return adaptive_max_pool_backward(of.x_view(dx), of.y_view(dy), of.y_view(of.indices(o)),
+                                                     o.stream());
+                 }});
+}
+
+void add_pools(std::vector<Operation>& all) {
+  const std::pair<const char*, PoolWindow> windows[] = {
+      {"2x2", {2, 2, 2, 2, 0, 0}},
+      {"3x3", {3, 3, 2, 2, 1, 1}},
+      {"3x3_ceil", {3, 3, 2, 2, 0, 0, 0, 0, true}},
+  };
+  for (const auto& [name, window] : windows) {
+    add_avg_pools(all, name, window);
+    add_max_pools(all, name, window);
   }
+  add_max_pools(all, "3x3_dilated", {3, 3, 1, 1, 2, 2, {}, {}, false, 2, 2});
+  for (const int64_t side : {3, 4, 8}) add_adaptive_pools(all, side);
 }
 
 }  // namespace
@@ -212,9 +297,7 @@ void add_norms_and_pools(std::vector<Operation>& all) {
   add_group_norm<float>(all);
   add_group_norm<__nv_bfloat16>(all);
   add_group_norm<__half>(all);
-  add_pools(all, "2x2", {2, 2, 2, 2, 0, 0});
-  add_pools(all, "3x3", {3, 3, 2, 2, 1, 1});
-  add_pools(all, "3x3_ceil", {3, 3, 2, 2, 0, 0, 0, 0, true});
+  add_pools(all);
 }
 
 }  // namespace rondo::test
