@@ -21,6 +21,7 @@ struct PoolOptions {
   Size2d padding = 0;
   std::optional<Size2d> padding_end = {};  // at the bottom and the right; by default as `padding`
   bool ceil_mode = false;                  // as in PoolWindow
+  Size2d dilation = 1;                     // of a maximum; an average has none
 };
 enum class Pool { average, maximum };
 template <Pool kKind>
@@ -36,6 +37,21 @@ class Pool2d : public Module {
 };
 using AvgPool2d = Pool2d<Pool::average>;
 using MaxPool2d = Pool2d<Pool::maximum>;
+
+// Average or maximum of windows that divide the image into `output` rows and columns, which may be more than
+// those of the image (kernels/pool/adaptive_pool.h).
+template <Pool kKind>
+class AdaptivePool2d : public Module {
+ public:
+  explicit AdaptivePool2d(Size2d output) : output_(output) {}
+  Value build(Graph& graph, Value x) const override;
+  bool channelwise() const override { return true; }
+
+ private:
+  Size2d output_;
+};
+using AdaptiveAvgPool2d = AdaptivePool2d<Pool::average>;
+using AdaptiveMaxPool2d = AdaptivePool2d<Pool::maximum>;
 
 // Average of each channel over all positions: 1 x 1 x channels.
 class GlobalAvgPool : public Module {

@@ -172,7 +172,7 @@ std::string refusal(const AnyModule& network, Shape input) {
   return "nothing was refused";
 }
 
-TEST(Graph, PoolingHasCeilModeAndPaddingOfEachSide) {
+TEST(Graph, PoolingHasCeilModePaddingOfEachSideAndDilation) {
   const auto rows_and_columns = [](const PoolOptions& options) {
     const Graph graph = make_graph(MaxPool2d(2, options), {9, 8, 2});
     const Shape out = graph.output().shape;
@@ -182,6 +182,18 @@ TEST(Graph, PoolingHasCeilModeAndPaddingOfEachSide) {
   EXPECT_EQ(rows_and_columns({.ceil_mode = true}), std::pair(int64_t{5}, int64_t{4}));
   EXPECT_EQ(rows_and_columns({.padding = {1, 1}}), std::pair(int64_t{5}, int64_t{5}));
   EXPECT_EQ(rows_and_columns({.stride = 1, .padding_end = Size2d{0, 1}}), std::pair(int64_t{8}, int64_t{8}));
+  EXPECT_EQ(rows_and_columns({.stride = 1, .dilation = {2, 3}}), std::pair(int64_t{7}, int64_t{5}));
+}
+
+TEST(Graph, AdaptivePoolingHasTheOutputAskedFor) {
+  const Graph graph = make_graph(Sequential{AdaptiveMaxPool2d({4, 11}), AdaptiveAvgPool2d(3)}, {9, 8, 2});
+  EXPECT_EQ(graph.output().shape, (Shape{3, 3, 2}));
+  EXPECT_EQ(graph.nodes()[0].op->description(), "adaptive maximum to 4x11");
+  // Windows of 3 rows each; 8 columns have 10 borders of windows inside, so their sizes add up to 18.
+  EXPECT_EQ(graph.nodes()[0].op->flops(), 4 * 3 * 2.0 * (8 + 11 - 1));
+  EXPECT_EQ(graph.nodes()[0].op->saved_floats(), 4 * 11 * 2);
+  EXPECT_EQ(graph.nodes()[1].op->description(), "adaptive average to 3x3");
+  EXPECT_EQ(graph.nodes()[1].op->saved_floats(), 0);
 }
 
 TEST(Graph, RefusesWhatDoesNotFit) {
@@ -201,9 +213,21 @@ TEST(Graph, RefusesWhatDoesNotFit) {
                    "output_padding is 1 x 2, must be at least 0 and below the stride, 2 x 2"));
   EXPECT_TRUE(says(refusal(ConvTranspose2d(4, 3, {.padding = {6, 5}}), kNetworkInput),
                    "padding 6 x 5 leaves nothing of the result of an input of 9 x 9 x 2"));
-  EXPECT_TRUE(says(refusal(MaxPool2d(10), kNetworkInput), "MaxPool2d: the window of 10 x 10 does not fit"));
+  EXPECT_TRUE(says(refusal(MaxPool2d(10), kNetworkInput),
+                   "MaxPool2d: the window of 10 x 10 with dilation 1 x 1 does not"));
   EXPECT_TRUE(says(refusal(AvgPool2d(2, {.padding = 2}), kNetworkInput), "AvgPool2d: the window is 2 x 2"));
   EXPECT_TRUE(says(refusal(AvgPool2d(2, {.padding_end = Size2d{0, 2}}), kNetworkInput), "at the end 0 x 2"));
+  EXPECT_TRUE(says(refusal(MaxPool2d(2, {.dilation = {1, 0}}), kNetworkInput), "the dilation 1 x 0"));
+  EXPECT_TRUE(says(refusal(MaxPool2d(3, {.dilation = 5}), kNetworkInput),
+                   "MaxPool2d: the window of 3 x 3 with dilation 5 x 5 does not fit the input of 9 x 9 x 2"));
+  EXPECT_TRUE(says(refusal(MaxPool2d(3, {.padding = {5, 0}, .dilation = 2}), kNetworkInput),
+                   "dilation 2 x 2 and the padding 5 x 0"));
+  EXPECT_TRUE(says(refusal(AvgPool2d(2, {.dilation = {2, 1}}), kNetworkInput),
+                   "AvgPool2d: the dilation is 2 x 1, must be 1 x 1: only MaxPool2d has dilation"));
+  EXPECT_TRUE(says(refusal(AdaptiveAvgPool2d({3, 0}), kNetworkInput),
+                   "AdaptiveAvgPool2d: the output is 3 x 0, its sides must be in [1, 2147483647]"));
+  EXPECT_TRUE(
+      says(refusal(AdaptiveMaxPool2d({-1, 3}), kNetworkInput), "AdaptiveMaxPool2d: the output is -1"));
   EXPECT_TRUE(says(refusal(Linear(0), kNetworkInput), "Linear: it has 0 outputs"));
   EXPECT_TRUE(says(refusal(Dropout(1), kNetworkInput), "the probability is 1"));
   EXPECT_TRUE(says(refusal(BatchNorm2d({.eps = -1}), kNetworkInput), "eps is -1"));
@@ -220,6 +244,8 @@ TEST(Graph, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(says(refusal(MaxPool2d(3, {.padding = kHuge}), kNetworkInput), "4611686018427387904"));
   EXPECT_TRUE(says(refusal(AvgPool2d(kMost, {.padding = kHuge - 1}), kNetworkInput), "9223372036854775807"));
   EXPECT_TRUE(says(refusal(MaxPool2d(2, {.stride = kMost}), kNetworkInput), "9223372036854775807"));
+  EXPECT_TRUE(says(refusal(MaxPool2d(2, {.dilation = kMost}), kNetworkInput), "9223372036854775807"));
+  EXPECT_TRUE(says(refusal(AdaptiveAvgPool2d(kHuge), kNetworkInput), "4611686018427387904"));
   EXPECT_TRUE(says(refusal(Linear(1), {1 << 20, 1 << 20, 1 << 20}), "1048576 x 1048576 x 1048576"));
   const Graph graph = make_graph(Linear(2), {1, 1, 3});
   EXPECT_THROW(plan_training(graph, kHuge), Error);

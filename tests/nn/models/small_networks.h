@@ -83,6 +83,19 @@ inline AnyModule small_upsampling_network(int64_t classes = 3) {
                     Linear(classes)};
 }
 
+// Dilation and adaptive windows, whose indices are kept for the backward pass: fewer and more windows than
+// rows and columns.
+inline AnyModule small_network_of_pools(int64_t classes = 3) {
+  return Sequential{Conv2d(6, 3, {.padding = 1}),
+                    MaxPool2d(2, {.stride = 1, .padding = 1, .dilation = 2}),
+                    Conv2d(5, 1),
+                    AdaptiveMaxPool2d({4, 10}),
+                    Conv2d(4, 2),
+                    AdaptiveAvgPool2d({2, 5}),
+                    Flatten(),
+                    Linear(classes)};
+}
+
 // Attention of two heads of the 9 patches of an image, and GELU by tanh.
 inline AnyModule small_transformer() {
   const Residual::Options sum = {.relu = false};
@@ -112,6 +125,7 @@ inline std::vector<std::pair<const char*, AnyModule>> small_networks() {
           {"groups", small_network_of_groups()},
           {"norms", small_network_of_norms()},
           {"upsampling", small_upsampling_network()},
+          {"pools", small_network_of_pools()},
           {"transformer", small_transformer()}};
 }
 

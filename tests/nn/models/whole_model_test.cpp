@@ -251,6 +251,10 @@ Pair upsampling_pair(int64_t batch, Precision precision = Math::fp32) {
   constexpr nn::Shape kInput = {7, 5, 3};
   return {nn::small_upsampling_network(10), kInput, ReferenceNetwork::upsampling(kInput), batch, precision};
 }
+Pair pools_pair(int64_t batch, Precision precision = Math::fp32) {
+  constexpr nn::Shape kInput = {9, 7, 3};
+  return {nn::small_network_of_pools(10), kInput, ReferenceNetwork::pools(kInput), batch, precision};
+}
 Pair mlp_pair(int64_t layers, int64_t width, int64_t batch, Precision precision = Math::fp32) {
   constexpr nn::Shape kInput = {1, 1, 40};
   return {nn::mlp(layers, width), kInput, ReferenceNetwork::mlp(kInput, layers, width), batch, precision};
@@ -262,6 +266,7 @@ TEST(LayerByLayer, MobileNet) { expect_layers_agree(mobilenet_pair(12, 3)); }
 TEST(LayerByLayer, VisionTransformer) { expect_layers_agree(vit_pair(12, 3, 4)); }
 TEST(LayerByLayer, TransposedConvolutions) { expect_layers_agree(upsampling_pair(4)); }
 TEST(LayerByLayer, NormsOfSamples) { expect_layers_agree(norms_pair(5)); }
+TEST(LayerByLayer, Pools) { expect_layers_agree(pools_pair(5)); }
 TEST(LayerByLayer, DeepMlp) { expect_layers_agree(mlp_pair(90, 24, 5)); }
 TEST(LayerByLayer, WideMlp) { expect_layers_agree(mlp_pair(3, 515, 9)); }
 
@@ -310,6 +315,7 @@ TEST_F(LayerByLayerInBf16, TransposedConvolutions) {
 TEST_F(LayerByLayerInBf16, NormsOfSamples) {
   expect_layers_agree(norms_pair(5, DType::bfloat16), kOneLayerBf16);
 }
+TEST_F(LayerByLayerInBf16, Pools) { expect_layers_agree(pools_pair(5, DType::bfloat16), kOneLayerBf16); }
 TEST_F(LayerByLayerInBf16, WideMlp) {
   expect_layers_agree(mlp_pair(3, 515, 9, DType::bfloat16), kOneLayerBf16);
 }
@@ -320,6 +326,7 @@ TEST(WholeModel, MobileNet) { expect_models_agree(mobilenet_pair(12, 3), 1e-5, 1
 TEST(WholeModel, VisionTransformer) { expect_models_agree(vit_pair(28, 2, 4), 1e-5, 1e-4); }
 TEST(WholeModel, TransposedConvolutions) { expect_models_agree(upsampling_pair(4), 1e-5, 1e-4); }
 TEST(WholeModel, NormsOfSamples) { expect_models_agree(norms_pair(5), 1e-5, 1e-4); }
+TEST(WholeModel, Pools) { expect_models_agree(pools_pair(5), 1e-5, 1e-4); }
 TEST(WholeModel, DeepMlp) { expect_models_agree(mlp_pair(90, 24, 5), 1e-5, 1e-4); }
 TEST(WholeModel, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9), 1e-5, 1e-4); }
 
@@ -346,6 +353,7 @@ TEST(DoublePrecision, GradientsOfTheTransformerAreSlopes) {
   expect_gradients_are_slopes(vit_pair(12, 2, 2), 2);
 }
 TEST(DoublePrecision, GradientsOfNormsAreSlopes) { expect_gradients_are_slopes(norms_pair(3), 4); }
+TEST(DoublePrecision, GradientsOfPoolsAreSlopes) { expect_gradients_are_slopes(pools_pair(3), 4); }
 TEST(DoublePrecision, GradientsOfTheMlpAreSlopes) { expect_gradients_are_slopes(mlp_pair(90, 24, 4), 3); }
 
 // PyTorch's convention over three steps: new = 0.9 old + 0.1 batch, from 0 and 1, with the unbiased variance.

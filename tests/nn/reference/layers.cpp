@@ -226,37 +226,49 @@ class SampleNorm : public ReferenceLayer {
   bool centred_;
 };
 
-class AveragePool : public ReferenceLayer {
+class Pooling : public ReferenceLayer {
  public:
-  AveragePool(nn::Shape in, int64_t height, int64_t width) : in_(in), height_(height), width_(width) {
-    output = {in.height / height, in.width / width, in.channels};
+  Pooling(nn::Shape in, ReferencePool kind, ReferenceWindows rows, ReferenceWindows cols)
+      : in_(in), kind_(kind), rows_(std::move(rows)), cols_(std::move(cols)) {
+    output = {static_cast<int64_t>(rows_.size()), static_cast<int64_t>(cols_.size()), in.channels};
   }
   Doubles forward(int64_t batch, Tensors x, std::span<const Doubles>) const override {
     Doubles y(static_cast<size_t>(batch * output.size()));
-    for_each_element(batch, [&](size_t in_x, size_t in_y) { y[in_y] += (*x[0])[in_x] / window(); });
+    for_each_share(batch, *x[0], [&](size_t in, size_t out, double share) { y[out] += (*x[0])[in] * share; });
     return y;
   }
   ReferenceGradients backward(int64_t batch, Tensors x, const Doubles&, const Doubles& dy,
                               std::span<const Doubles>) const override {
     Doubles dx(x[0]->size());
-    for_each_element(batch, [&](size_t in_x, size_t in_y) { dx[in_x] += dy[in_y] / window(); });
+    for_each_share(batch, *x[0], [&](size_t in, size_t out, double share) { dx[in] += dy[out] * share; });
     return {{dx}, {}};
   }
 
  private:
-  double window() const { return static_cast<double>(height_ * width_); }
+  // Calls visit(index in x, index in y, share of x in y) for all shares that are not 0.
   template <class Visit>
-  void for_each_element(int64_t batch, Visit visit) const {
+  void for_each_share(int64_t batch, const Doubles& x, Visit visit) const {
+    size_t out = 0;
     for (int64_t n = 0; n < batch; ++n)
-      for (int64_t h = 0; h < output.height * height_; ++h)
-        for (int64_t w = 0; w < output.width * width_; ++w)
-          for (int64_t c = 0; c < in_.channels; ++c)
-            visit(static_cast<size_t>(((n * in_.height + h) * in_.width + w) * in_.channels + c),
-                  static_cast<size_t>(
-                      ((n * output.height + h / height_) * output.width + w / width_) * in_.channels + c));
+      for (const auto& rows : rows_)
+        for (const auto& cols : cols_)
+          for (int64_t c = 0; c < in_.channels; ++c, ++out) {
+            std::vector<size_t> window;
+            for (const int64_t h : rows)
+              for (const int64_t w : cols)
+                window.push_back(
+                    static_cast<size_t>(((n * in_.height + h) * in_.width + w) * in_.channels + c));
+            if (kind_ == ReferencePool::average) {
+              for (const size_t in : window) visit(in, out, 1.0 / static_cast<double>(window.size()));
+            } else {
+              const auto less = [&](size_t a, size_t b) { return x[a] < x[b]; };
+              visit(*std::max_element(window.begin(), window.end(), less), out, 1.0);
+            }
+          }
   }
   nn::Shape in_;
-  int64_t height_, width_;
+  ReferencePool kind_;
+  ReferenceWindows rows_, cols_;
 };
 
 class Linear : public ReferenceLayer {
@@ -459,8 +471,27 @@ ReferenceLayerPtr make_rms_norm(nn::Shape input) {
 ReferenceLayerPtr make_group_norm(nn::Shape input, int64_t groups) {
   return std::make_unique<SampleNorm>(input, input.height * input.width, input.channels / groups, true);
 }
-ReferenceLayerPtr make_average_pool(nn::Shape input, int64_t height, int64_t width) {
-  return std::make_unique<AveragePool>(input, height, width);
+ReferenceWindows fixed_windows(int64_t size, int64_t window, int64_t stride, int64_t padding,
+                               int64_t dilation) {
+  ReferenceWindows all;
+  const int64_t last = size + padding - 1 - (window - 1) * dilation;
+  for (int64_t begin = -padding; begin <= last; begin += stride) {
+    all.emplace_back();
+    for (int64_t at = begin; at <= begin + (window - 1) * dilation; at += dilation)
+      if (at >= 0 && at < size) all.back().push_back(at);
+  }
+  return all;
+}
+ReferenceWindows adaptive_windows(int64_t size, int64_t windows) {
+  ReferenceWindows all(static_cast<size_t>(windows));
+  for (int64_t i = 0; i < windows; ++i)
+    for (int64_t at = i * size / windows; at * windows < (i + 1) * size; ++at)
+      all[static_cast<size_t>(i)].push_back(at);
+  return all;
+}
+ReferenceLayerPtr make_pool(nn::Shape input, ReferencePool kind, const ReferenceWindows& rows,
+                            const ReferenceWindows& cols) {
+  return std::make_unique<Pooling>(input, kind, rows, cols);
 }
 ReferenceLayerPtr make_linear(int64_t inputs, int64_t outputs, bool relu) {
   return std::make_unique<Linear>(inputs, outputs, relu);

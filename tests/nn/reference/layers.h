@@ -55,8 +55,15 @@ ReferenceLayerPtr make_layer_norm(nn::Shape input);
 ReferenceLayerPtr make_rms_norm(nn::Shape input);
 // Group norm: of all positions of each group of neighbouring channels. Parameters: gamma, beta.
 ReferenceLayerPtr make_group_norm(nn::Shape input, int64_t groups);
-ReferenceLayerPtr make_average_pool(nn::Shape input, int64_t height, int64_t width);  // no overlap
-ReferenceLayerPtr make_linear(int64_t inputs, int64_t outputs, bool relu);            // with bias
+// The positions of each window along one side of the input.
+using ReferenceWindows = std::vector<std::vector<int64_t>>;
+ReferenceWindows fixed_windows(int64_t size, int64_t window, int64_t stride, int64_t padding,
+                               int64_t dilation);
+ReferenceWindows adaptive_windows(int64_t size, int64_t windows);
+enum class ReferencePool { average, maximum };  // the first of equal maxima counts
+ReferenceLayerPtr make_pool(nn::Shape input, ReferencePool kind, const ReferenceWindows& rows,
+                            const ReferenceWindows& cols);
+ReferenceLayerPtr make_linear(int64_t inputs, int64_t outputs, bool relu);  // with bias
 ReferenceLayerPtr make_add(nn::Shape input, bool relu);
 ReferenceLayerPtr make_position_embedding(nn::Shape input);
 ReferenceLayerPtr make_gelu(nn::Shape input);

@@ -117,6 +117,24 @@ ReferenceNetwork ReferenceNetwork::upsampling(nn::Shape input, int64_t classes) 
   return net;
 }
 
+ReferenceNetwork ReferenceNetwork::pools(nn::Shape input, int64_t classes) {
+  ReferenceNetwork net(input);
+  int x = net.conv(-1, {.channels = 6, .filter = 3, .padding = 1});
+  const auto pool = [&](ReferencePool kind, const ReferenceWindows& rows, const ReferenceWindows& cols) {
+    x = net.add(make_pool(net.shape(x), kind, rows, cols), {x});
+  };
+  pool(ReferencePool::maximum, fixed_windows(net.shape(x).height, 2, 1, 1, 2),
+       fixed_windows(net.shape(x).width, 2, 1, 1, 2));
+  x = net.conv(x, {.channels = 5, .filter = 1});
+  pool(ReferencePool::maximum, adaptive_windows(net.shape(x).height, 4),
+       adaptive_windows(net.shape(x).width, 10));
+  x = net.conv(x, {.channels = 4, .filter = 2});
+  pool(ReferencePool::average, adaptive_windows(net.shape(x).height, 2),
+       adaptive_windows(net.shape(x).width, 5));
+  net.linear(x, classes, false);
+  return net;
+}
+
 ReferenceNetwork ReferenceNetwork::mlp(nn::Shape input, int64_t layers, int64_t width, int64_t outputs) {
   ReferenceNetwork net(input);
   int x = -1;

@@ -17,6 +17,7 @@ class ReferenceNetwork {
   static ReferenceNetwork vit(nn::Shape input, int64_t classes = 10, int64_t blocks = 4);
   static ReferenceNetwork sample_norms(nn::Shape input, int64_t classes = 10);  // small_network_of_norms()
   static ReferenceNetwork upsampling(nn::Shape input, int64_t classes = 10);    // small_upsampling_network()
+  static ReferenceNetwork pools(nn::Shape input, int64_t classes = 10);         // small_network_of_pools()
   static ReferenceNetwork mlp(nn::Shape input, int64_t layers, int64_t width, int64_t outputs = 10);
 
   struct Node {
@@ -49,8 +50,12 @@ class ReferenceNetwork {
   }
   int conv(int x, const ReferenceConv& conv) { return add(make_conv(shape(x), conv), {x}); }
   int batch_norm(int x, bool relu) { return add(make_batch_norm(shape(x), relu), {x}); }
+  // Windows that do not overlap and have no padding.
   int average_pool(int x, int64_t height, int64_t width) {
-    return add(make_average_pool(shape(x), height, width), {x});
+    return add(
+        make_pool(shape(x), ReferencePool::average, fixed_windows(shape(x).height, height, height, 0, 1),
+                  fixed_windows(shape(x).width, width, width, 0, 1)),
+        {x});
   }
   int linear(int x, int64_t outputs, bool relu) {
     return add(make_linear(shape(x).size(), outputs, relu), {x});
