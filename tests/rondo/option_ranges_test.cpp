@@ -103,7 +103,7 @@ const std::map<std::string, Ranges>& all_ranges() {
       {"profile gemm",
        with(profile, {{"--m", {1, kElements}}, {"--n", {1, kElements}}, {"--k", {1, kElements}}})},
       {"profile conv", with(image, {{"--filters", {1, kElements}}, {"--filter-size", {1, kElements}}})},
-      {"profile pool", with(image, {{"--window", {1, kElements}}})},
+      {"profile pool", with(image, {{"--window", {1, kElements}}, {"--dilation", {1, kElements}}})},
       {"profile batch-norm", with(profile, {{"--rows", {1, kElements}}, {"--channels", {1, kElements}}})},
       {"profile cross-entropy", with(profile, {{"--rows", {1, kElements}}, {"--classes", {1, kElements}}})},
       {"profile all-reduce", with(profile, {{"--devices", {2, 64}}, {"--bytes", {2, kElements}}})},

@@ -530,6 +530,11 @@ TEST_F(Profile, OtherOperationsAreWithinTheirBudget) {
     }
     arguments.type = DType::float32;
   }
+  arguments.indices = true;
+  for (const int64_t window : {2, 3}) {
+    arguments.window = window;
+    expect_within(arguments, {{"max_pool", 1, 1}, {"put_back", 1, 1}, {"max_unpool", 1, 1}});
+  }
   arguments.work = ProfiledWork::batch_norm;
   arguments.rows = 3136;
   expect_within(arguments,
@@ -567,12 +572,9 @@ TEST_F(Profile, StepsAreWithinTheirBudget) {
                                    {"winograd::transform_filter", 1, 2.1},
                                    {"winograd::winograd_filter_gradient", 1.01, 1.6},
                                    {"winograd::winograd_forward", 1.01, 1.1}};
-  const std::vector<Budget> tensor = {{"conv2d_filter_gradient", 1, 2.1},
-                                      {"conv2d_wgmma", 1, 1.3},
-                                      {"copy_transposed", 1, 1},
-                                      {"gemm_clusters", 1, 1.1},
-                                      {"gemm_persistent", 1, 1.15},
-                                      {"gemm_pipelined", 1, 2.3}};
+  const std::vector<Budget> tensor = {{"conv2d_filter_gradient", 1, 2.1}, {"conv2d_wgmma", 1, 1.3},
+                                      {"copy_transposed", 1, 1},          {"gemm_clusters", 1, 1.1},
+                                      {"gemm_persistent", 1, 1.15},       {"gemm_pipelined", 1, 2.3}};
   const std::vector<Budget> narrow = {{"avg_pool", 1, 1.6},
                                       {"columns::column_sums", 4.6, 1.4},
                                       {"conv2d_filter_gradient", 1.4, 7.4},
@@ -689,10 +691,21 @@ TEST_F(Profile, PoolingThatDoesNotFitIsRefused) {
     }
   };
   arguments.pool_pad = 2;
-  refused("--pad is 2, must be at most half of --window: 1");
+  refused("pad is 2, must be at most 1 with windows of 2");
   arguments.pool_pad = 1;
   arguments.window = 31;
-  refused("--window is 31, must be at most the padded image: 30 x 30");
+  refused("windows of 31 do not fit the padded image of 30 x 30");
+  arguments.window = 2;
+  arguments.indices = true;
+  refused("--indices was given with --kind avg, which has none");
+  arguments.dilation = 2;
+  refused("--dilation is 2, must be 1 with --kind avg");
+  arguments.pool = "max";
+  arguments.pool_pad = 3;
+  refused("pad is 3, must be at most 2 with windows of 2 and dilation 2");
+  arguments.pool_pad = 1;
+  arguments.dilation = 30;
+  refused("windows of 2 and dilation 30 do not fit the padded image of 30 x 30");
 }
 
 TEST_F(Profile, UnknownNamesAreRefused) {

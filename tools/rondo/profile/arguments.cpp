@@ -105,8 +105,10 @@ void add_pool_options(const Command& command, ProfileArguments& to) {
   add_size(command, "--window", "Height and width of a window", to.window);
   add_integer(command, "--stride", "N", "Stride [the window]", to.pool_stride, 1, kMostElements);
   add_size(command, "--pad", "Padding", to.pool_pad, 0);
+  add_size(command, "--dilation", "Distance of a window's rows and columns, with --kind max", to.dilation);
   add_type(command, kTypeOfElements, to);
   add_word(command, "--kind", "NAME", "avg or max [avg]", to.pool, {"avg", "max"});
+  command.add_flag("--indices", to.indices, "With --kind max: keep the indices, and unpool with them");
 }
 
 void add_batch_norm_options(const Command& command, ProfileArguments& to) {

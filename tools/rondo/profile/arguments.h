@@ -33,7 +33,8 @@ struct ProfileArguments {
   std::string pool = "avg";
   int64_t window = 2;
   std::optional<int64_t> pool_stride;  // not given: the window
-  int64_t pool_pad = 0;
+  int64_t pool_pad = 0, dilation = 1;
+  bool indices = false;
   int64_t rows = 25088, classes = 10;
   int devices = 2;
   int64_t bytes = int64_t{1} << 20;

@@ -169,20 +169,19 @@ std::vector<Workload> conv_work(const ProfileArguments& a) {
 }
 
 std::vector<Workload> pool_work(const ProfileArguments& a) {
-  const int64_t stride = a.pool_stride.value_or(a.window), pad = a.pool_pad;
-  if (pad > a.window / 2)
-    throw Error(bad_argument("--pad is ", pad, ", must be at most half of --window: ", a.window / 2));
-  if (pooled_size(a.height, a.window, stride, pad) == 0 || pooled_size(a.width, a.window, stride, pad) == 0)
-    throw Error(bad_argument("--window is ", a.window, ", must be at most the padded image: ",
-                             a.height + 2 * pad, " x ", a.width + 2 * pad));
+  const bool average = a.pool == "avg";
+  if (average && a.dilation != 1)
+    throw Error(bad_argument("--dilation is ", a.dilation, ", must be 1 with --kind avg"));
+  if (average && a.indices) throw Error(bad_argument("--indices was given with --kind avg, which has none"));
   return operator_work("pool", {.shape = {{"n", a.images},
                                           {"h", a.height},
                                           {"w", a.width},
                                           {"c", a.channels},
                                           {"window", a.window},
-                                          {"stride", stride},
-                                          {"pad", pad}},
-                                .kind = a.pool,
+                                          {"stride", a.pool_stride.value_or(a.window)},
+                                          {"pad", a.pool_pad},
+                                          {"dilation", a.dilation}},
+                                .kind = a.indices ? "max_indices" : a.pool,
                                 .type = a.type});
 }
 
