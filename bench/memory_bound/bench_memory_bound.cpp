@@ -1,8 +1,8 @@
 // The memory-bound operators, compared with the copy bandwidth of the same run: each input is read once, each
 // output written once. LeNet's sizes (batch 256) fit in a GPU's L2 cache and are mostly latency; the other
-// sizes do not fit.
+// sizes do not fit. bench_pooling.cpp has pooling.
 
-#include <rondo/bench/support/bench.h>
+#include <rondo/bench/memory_bound/checked.h>
 #include <rondo/kernels/activation/add_bias.h>
 #include <rondo/kernels/activation/gelu.h>
 #include <rondo/kernels/activation/relu.h>
@@ -16,37 +16,15 @@
 #include <rondo/kernels/norm/group_norm.h>
 #include <rondo/kernels/norm/layer_norm.h>
 #include <rondo/kernels/optimizer/sgd.h>
-#include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/random.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/kernels/softmax/softmax.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <numeric>
 
 namespace rondo::bench {
 namespace {
-
-constexpr double kFloat = sizeof(float);
-
-// Runs `work` once and compares the first elements of `result` with `expected`. NaN fails.
-bool right(const EnqueueFunction& work, const Buffer<float>& result, const std::vector<double>& expected) {
-  run_once(work);
-  std::vector<float> found(expected.size());
-  RONDO_CUDA_THROW(
-      cudaMemcpy(found.data(), result.data(), found.size() * sizeof(float), cudaMemcpyDeviceToHost));
-  for (size_t i = 0; i < found.size(); ++i)
-    if (!(std::abs(found[i] - expected[i]) <= 1e-4 * (1 + std::abs(expected[i])))) return false;
-  return true;
-}
-
-void time_checked(benchmark::State& state, double bytes, const EnqueueFunction& work,
-                  const Buffer<float>& result, const std::vector<double>& expected) {
-  if (!right(work, result, expected)) return state.SkipWithError("the result is wrong");
-  time_device_work(state, Cache::hot, {.bytes = bytes}, work);
-}
 
 constexpr size_t kChecked = 100;  // number of elements that an elementwise check compares
 
@@ -83,17 +61,6 @@ void sgd_of(benchmark::State& state, int64_t size) {
 BENCHMARK_CAPTURE(sgd_of, lenet, 129'068)->UseManualTime();
 BENCHMARK_CAPTURE(sgd_of, large, 32 << 20)->UseManualTime();
 
-struct Images {
-  int64_t count, side, channels;
-  int64_t size() const { return count * side * side * channels; }
-  template <class T>
-  ImageView<T> view(T* data) const {
-    return {data, count, side, side, channels};
-  }
-};
-
-constexpr Images kLenetFirst = {256, 26, 20}, kLenetSecond = {256, 8, 50}, kLarge = {256, 56, 64};
-
 template <class T>
 void nchw_to_nhwc_of(benchmark::State& state, T, Images images) {
   const int64_t pixels = images.side * images.side;
@@ -116,81 +83,6 @@ void nchw_to_nhwc_of(benchmark::State& state, T, Images images) {
 }
 BENCHMARK_CAPTURE(nchw_to_nhwc_of, large, float{}, kLarge)->UseManualTime();
 BENCHMARK_CAPTURE(nchw_to_nhwc_of, large_bfloat16, __nv_bfloat16{}, kLarge)->UseManualTime();
-
-// The four elements of x in the window of y(n = 0, p = 0, q = 0, c), for a window of 2 x 2.
-std::array<float, 4> first_window(const std::vector<float>& x, const Images& images, int64_t c) {
-  const auto row = static_cast<size_t>(images.side * images.channels), at = static_cast<size_t>(c);
-  const auto pixel = static_cast<size_t>(images.channels);
-  return {x[at], x[at + pixel], x[at + row], x[at + row + pixel]};
-}
-
-enum class Pool { average, maximum };
-
-void pool_of(benchmark::State& state, Pool kind, Images in) {
-  const Images out = {in.count, in.side / 2, in.channels};
-  Buffer<float> x = normal_buffer(in.size(), 1), y(out.size());
-  const std::vector<float> x_host = x.download();
-  std::vector<double> expected;
-  for (int64_t c = 0; c < in.channels; ++c) {
-    const std::array<float, 4> window = first_window(x_host, in, c);
-    expected.push_back(kind == Pool::average ? std::accumulate(window.begin(), window.end(), 0.0) / 4
-                                             : *std::max_element(window.begin(), window.end()));
-  }
-  time_checked(
-      state, kFloat * static_cast<double>(in.size() + out.size()),
-      [&](cudaStream_t stream) {
-        if (kind == Pool::maximum) return max_pool(out.view(y.data()), in.view(x.data()), {}, stream);
-        return avg_pool(out.view(y.data()), in.view(x.data()), {}, AverageOver::window, stream);
-      },
-      y, expected);
-}
-BENCHMARK_CAPTURE(pool_of, average / lenet_first, Pool::average, kLenetFirst)->UseManualTime();
-BENCHMARK_CAPTURE(pool_of, average / lenet_second, Pool::average, kLenetSecond)->UseManualTime();
-BENCHMARK_CAPTURE(pool_of, average / large, Pool::average, kLarge)->UseManualTime();
-BENCHMARK_CAPTURE(pool_of, maximum / lenet_first, Pool::maximum, kLenetFirst)->UseManualTime();
-BENCHMARK_CAPTURE(pool_of, maximum / large, Pool::maximum, kLarge)->UseManualTime();
-
-void avg_pool_relu_backward_of(benchmark::State& state, Images in) {
-  const Images out = {in.count, in.side / 2, in.channels};
-  Buffer<float> x = normal_buffer(in.size(), 1), dy = normal_buffer(out.size(), 2), dz(in.size());
-  const std::vector<float> x_host = x.download(), dy_host = dy.download();
-  std::vector<double> expected;
-  for (size_t c = 0; c < static_cast<size_t>(in.channels); ++c)
-    expected.push_back(x_host[c] > 0 ? dy_host[c] / 4 : 0);
-  time_checked(
-      state, kFloat * static_cast<double>(2 * in.size() + out.size()),
-      [&](cudaStream_t stream) {
-        return avg_pool_relu_backward(in.view(dz.data()), out.view(dy.data()), in.view(x.data()), {},
-                                      AverageOver::window, stream);
-      },
-      dz, expected);
-}
-BENCHMARK_CAPTURE(avg_pool_relu_backward_of, lenet_first, kLenetFirst)->UseManualTime();
-BENCHMARK_CAPTURE(avg_pool_relu_backward_of, lenet_second, kLenetSecond)->UseManualTime();
-BENCHMARK_CAPTURE(avg_pool_relu_backward_of, large, kLarge)->UseManualTime();
-
-void max_pool_backward_of(benchmark::State& state, Images in) {
-  const Images out = {in.count, in.side / 2, in.channels};
-  Buffer<float> x = normal_buffer(in.size(), 1), dy = normal_buffer(out.size(), 2), y(out.size()),
-                dx(in.size());
-  run_once([&](cudaStream_t s) { return max_pool(out.view(y.data()), in.view(x.data()), {}, s); });
-  const std::vector<float> x_host = x.download(), dy_host = dy.download();
-  std::vector<double> expected;
-  for (int64_t c = 0; c < in.channels; ++c) {
-    const std::array<float, 4> window = first_window(x_host, in, c);
-    const bool first_is_maximum = window[0] == *std::max_element(window.begin(), window.end());
-    expected.push_back(first_is_maximum ? dy_host[static_cast<size_t>(c)] : 0);
-  }
-  time_checked(
-      state, kFloat * static_cast<double>(2 * in.size() + 2 * out.size()),
-      [&](cudaStream_t s) {
-        return max_pool_backward(in.view(dx.data()), out.view(dy.data()), out.view(y.data()),
-                                 in.view(x.data()), {}, s);
-      },
-      dx, expected);
-}
-BENCHMARK_CAPTURE(max_pool_backward_of, lenet_first, kLenetFirst)->UseManualTime();
-BENCHMARK_CAPTURE(max_pool_backward_of, large, kLarge)->UseManualTime();
 
 void bias_gradient_of(benchmark::State& state, int64_t rows, int64_t cols) {
   Buffer<float> dy = normal_buffer(rows * cols, 1), db(cols);
