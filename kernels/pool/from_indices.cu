@@ -32,6 +32,7 @@ __global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)
       const int64_t window = g.y_offset(n, i, j, c);
       const auto index = load_indices<N>(indices + window);
       const auto value = load_values<N>(pooled + window);
+      RONDO_SIMD
       for (int k = 0; k < N; ++k) {
         const float added = sum ? result.v[k] + value.v[k] : value.v[k];
         result.v[k] = index.v[k] == element ? added : result.v[k];

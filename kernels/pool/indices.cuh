@@ -13,7 +13,7 @@ struct Indices {
 
   static __device__ Indices all(int32_t index) {
     Indices indices;
-    RONDO_UNROLL
+    RONDO_SIMD
     for (int k = 0; k < N; ++k) indices.v[k] = index;
     return indices;
   }
@@ -34,6 +34,7 @@ __device__ __forceinline__ Indices<N> load_indices(const int32_t* from) {
   RONDO_UNROLL
   for (int i = 0; i < N; i += kAtOnce) {
     const auto pack = load_pack<kAtOnce>(from + i);
+    RONDO_SIMD
     for (int k = 0; k < kAtOnce; ++k) indices.v[i + k] = pack.v[k];
   }
   return indices;
@@ -44,6 +45,7 @@ __device__ __forceinline__ void store_indices(int32_t* to, const Indices<N>& ind
   RONDO_UNROLL
   for (int i = 0; i < N; i += kAtOnce) {
     Pack<int32_t, kAtOnce> pack;
+    RONDO_SIMD
     for (int k = 0; k < kAtOnce; ++k) pack.v[k] = indices.v[i + k];
     store_pack(to + i, pack);
   }

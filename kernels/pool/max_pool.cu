@@ -41,6 +41,7 @@ __global__ void __launch_bounds__(kThreads, 6)
     for (int i = h.first; i < h.last; i += g.rows.step)
       for (int j = w.first; j < w.last; j += g.cols.step) {
         const auto element = load_values<N>(x + g.x_offset(n, i, j, c));
+        RONDO_SIMD
         for (int k = 0; k < N; ++k) {
           const bool better = beats(element.v[k], best.v[k]);
           best.v[k] = better ? element.v[k] : best.v[k];

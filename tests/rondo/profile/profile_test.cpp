@@ -531,10 +531,9 @@ TEST_F(Profile, OtherOperationsAreWithinTheirBudget) {
     arguments.type = DType::float32;
   }
   arguments.indices = true;
-  for (const int64_t window : {2, 3}) {
-    arguments.window = window;
-    expect_within(arguments, {{"max_pool", 1, 1}, {"put_back", 1, 1}, {"max_unpool", 1, 1}});
-  }
+  expect_within(arguments, {{"max_pool", 1, 1}, {"put_back", 1, 1}, {"max_unpool", 1, 1}});
+  arguments.window = 3;  // some lanes read no dy, because the index is elsewhere
+  expect_within(arguments, {{"max_pool", 1, 1}, {"put_back", 1, 1}, {"max_unpool", 1, 1.2}});
   arguments.work = ProfiledWork::batch_norm;
   arguments.rows = 3136;
   expect_within(arguments,
