@@ -1,8 +1,8 @@
-// What the launchers of the activations have in common: the checks, then elementwise().
+// What the launchers of the activations have in common: the checks, then elementwise_flat().
 #pragma once
 
 #include <rondo/kernels/core/check.h>
-#include <rondo/kernels/core/elementwise.cuh>
+#include <rondo/kernels/elementwise/flat.cuh>
 
 namespace rondo::activation {
 
@@ -14,7 +14,7 @@ Status forward(const char* name, VectorView<T> y, VectorView<const T> x, cudaStr
   check.input("x", x);
   check.same_size("y", y, "x", x);
   RONDO_RETURN_IF_ERROR(check.status());
-  return elementwise(name, stream, Operation{}, y.data, y.size, x.data);
+  return detail::elementwise_flat(name, stream, Operation{}, y.data, y.size, x.data);
 }
 
 // dx = operation(dy, saved). `saved`: what forward read or wrote, by its name. dx may be either.
@@ -28,7 +28,7 @@ Status backward(const char* name, VectorView<T> dx, VectorView<const T> dy, cons
   check.same_size("dx", dx, "dy", dy);
   check.same_size(saved_name, saved, "dy", dy);
   RONDO_RETURN_IF_ERROR(check.status());
-  return elementwise(name, stream, Operation{}, dx.data, dx.size, dy.data, saved.data);
+  return detail::elementwise_flat(name, stream, Operation{}, dx.data, dx.size, dy.data, saved.data);
 }
 
 }  // namespace rondo::activation

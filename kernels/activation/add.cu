@@ -1,6 +1,6 @@
 #include <rondo/kernels/activation/add.h>
 #include <rondo/kernels/core/check.h>
-#include <rondo/kernels/core/elementwise.cuh>
+#include <rondo/kernels/elementwise/flat.cuh>
 
 namespace rondo {
 namespace {
@@ -28,8 +28,8 @@ Status add(VectorView<T> y, NonDeduced<VectorView<const T>> a, NonDeduced<Vector
   check.same_size("a", a, "y", y);
   check.same_size("b", b, "y", y);
   RONDO_RETURN_IF_ERROR(check.status());
-  return relu ? elementwise("add", stream, AddRelu{}, y.data, y.size, a.data, b.data)
-              : elementwise("add", stream, Add{}, y.data, y.size, a.data, b.data);
+  return relu ? detail::elementwise_flat("add", stream, AddRelu{}, y.data, y.size, a.data, b.data)
+              : detail::elementwise_flat("add", stream, Add{}, y.data, y.size, a.data, b.data);
 }
 
 #define RONDO_ADD(T) \

@@ -1,36 +1,11 @@
 #include <rondo/kernels/activation/add_bias.h>
-#include <rondo/kernels/norm/batch_norm_checks.h>
-#include <rondo/kernels/norm/row_map.cuh>
+#include <rondo/kernels/elementwise/elementwise.cuh>
 
 namespace rondo {
 namespace {
 
-template <class T>
 struct AddBias {
-  static constexpr int kWidest = kWidestValues<T>;
-  T* y;
-  const T* x;
-  const float* bias;
-  int cols;
-
-  template <int N>
-  struct Channel {
-    const AddBias& a;
-    int col;
-    Values<N> bias;
-
-    __device__ __forceinline__ void row(int64_t row) const {
-      const int64_t at = row * a.cols + col;
-      auto value = load_values<N>(a.x + at);
-      RONDO_SIMD
-      for (int k = 0; k < N; ++k) value.v[k] += bias.v[k];
-      store_values<N>(a.y + at, value);
-    }
-  };
-  template <int N>
-  __device__ Channel<N> channel(int col) const {
-    return {*this, col, load_values<N>(bias + col)};
-  }
+  __device__ float operator()(float x, float bias) const { return x + bias; }
 };
 
 }  // namespace
@@ -38,15 +13,15 @@ struct AddBias {
 template <ValueType T>
 Status add_bias(MatrixView<T> y, NonDeduced<MatrixView<const T>> x, VectorView<const float> bias,
                 cudaStream_t stream) {
-  constexpr const char* kName = "add_bias";
-  norm::BatchNormCheck check(kName, x.rows, x.cols, "x");
-  check.input_matrix("x", x);
-  check.output_matrix("y", y, {"x"});
-  check.input_channels("bias", bias);
+  ArgumentCheck check("add_bias");
+  check.output("y", y, {"x"});
+  check.input("x", x);
+  check.same_shape("x", x, "y", y);
+  check.input("bias", bias);
+  check.require(bias.size == y.cols, "bias.size is ", bias.size, ", must be y.cols = ", y.cols);
   RONDO_RETURN_IF_ERROR(check.status());
-  const AddBias<T> operation = {y.data, x.data, bias.data, static_cast<int>(x.cols)};
-  return norm::row_map(kName, operation, x.rows, x.cols, values_width<T>(x.cols, y.data, x.data, bias.data),
-                       stream);
+  return detail::run_elementwise("add_bias", y, AddBias{}, stream, detail::input_of(x),
+                                 detail::input_of(bias));
 }
 
 #define RONDO_ADD_BIAS(T) \

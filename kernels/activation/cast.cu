@@ -1,6 +1,6 @@
 #include <rondo/kernels/activation/cast.h>
 #include <rondo/kernels/core/check.h>
-#include <rondo/kernels/core/elementwise.cuh>
+#include <rondo/kernels/elementwise/flat.cuh>
 
 namespace rondo {
 namespace {
@@ -16,7 +16,7 @@ Status launch_cast(VectorView<To> y, VectorView<const From> x, cudaStream_t stre
   check.input("x", x);
   check.same_size("y", y, "x", x);
   RONDO_RETURN_IF_ERROR(check.status());
-  return elementwise("cast", stream, Same{}, y.data, y.size, x.data);
+  return detail::elementwise_flat("cast", stream, Same{}, y.data, y.size, x.data);
 }
 
 }  // namespace

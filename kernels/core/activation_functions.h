@@ -1,4 +1,4 @@
-// Sigmoid, the normal distribution and GELU, with their slopes, and the same bits on a GPU and on a CPU
+// Sigmoid, tanh, the normal distribution and GELU, with their slopes, and the same bits on a GPU and on a CPU
 // (elementary.h says how). NaN gives NaN. tests/kernels/core/activation_functions_test.cpp has the errors.
 #pragma once
 
@@ -10,6 +10,22 @@ namespace rondo {
 __host__ __device__ inline float sigmoid_of(float x) {
   const float e = exp_of_negative(x > 0 ? -x : x);
   return (x > 0 ? 1.0f : e) / (1.0f + e);
+}
+
+// tanh(x). The relative error is below 2^-21.
+__host__ __device__ inline float tanh_of(float x) {
+  const float size = x > 0 ? x : -x;
+  const float e = exp_of_negative(-2.0f * size);
+  const float large = (1.0f - e) / (1.0f + e);
+  // Near 0, where 1 - e has lost digits: x + x^3 p(x^2), interpolated at Chebyshev nodes.
+  const float t = x * x;
+  float p = 0.00237076567f;
+  p = fmaf(p, t, -0.00841007102f);
+  p = fmaf(p, t, 0.0217883214f);
+  p = fmaf(p, t, -0.0539615527f);
+  p = fmaf(p, t, 0.133333132f);
+  p = fmaf(p, t, -0.333333343f);
+  return size < 0.6f ? fmaf(x * t, p, x) : x > 0 ? large : -large;
 }
 
 // The standard normal distribution at x: the probability of a value below x, and exp(-x^2 / 2), the density

@@ -69,7 +69,8 @@ bool ArgumentCheck::left_out(const OperandShape& shape) {
   return shape.data == nullptr && *std::min_element(begin, begin + shape.dimensions) == 0;
 }
 
-void ArgumentCheck::add(const char* name, const OperandShape& shape, bool written, Names may_be) {
+void ArgumentCheck::add(const char* name, const OperandShape& shape, bool written,
+                        std::span<const char* const> may_be) {
   if (std::any_of(shape.sides.begin(), shape.sides.end(), [](int64_t side) { return side < 0; }))
     return shape.dimensions == 1 ? fail(name, ".size is ", shape.sides[0], ", must not be negative")
                                  : fail(name, " is ", text_of(shape), ", no side may be negative");

@@ -30,6 +30,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 
 namespace rondo {
 
@@ -79,6 +80,10 @@ class ArgumentCheck {
   }
   template <class View>
   void output(const char* name, const View& view, Names may_be = {}) {
+    add(name, shape_of(view), true, {may_be.begin(), may_be.size()});
+  }
+  template <class View>
+  void output(const char* name, const View& view, std::span<const char* const> may_be) {
     add(name, shape_of(view), true, may_be);
   }
   template <class View>
@@ -142,14 +147,14 @@ class ArgumentCheck {
     const char* name;
     MemoryExtent memory;
     bool written;
-    std::array<const char*, 2> may_be;
+    std::array<const char*, 8> may_be;
   };
   static constexpr int kMostOperands = 16;
 
   void keep(Status violation);
   static bool left_out(const OperandShape& shape);
   void check_batch(const char* name, const OperandShape& shape);
-  void add(const char* name, const OperandShape& shape, bool written, Names may_be);
+  void add(const char* name, const OperandShape& shape, bool written, std::span<const char* const> may_be);
   void add(const Operand& operand);
   void same_shape(const char* name, const OperandShape& shape, const char* other_name,
                   const OperandShape& other);

@@ -36,10 +36,20 @@ __host__ __device__ inline float log_of_one_plus(float x) {
   return log_of_parts(fmaf(x, scale, scale - 1.0f), e);
 }
 
-// exp(x) for x <= 0 or NaN. The relative error is below 2 * 2^-24 (tested); below the smallest normal number
-// the result is rounded once more. With n = x / log 2 rounded and r = x - n log 2, exp(x) = 2^n exp(r).
-__host__ __device__ inline float exp_of_negative(float x) {
-  if (x < -104.0f) x = -104.0f;          // exp(x) is less than half of the smallest number; NaN stays NaN
+// log(x), of 0 minus infinity, of negative numbers and NaN NaN. The relative error is below 3 * 2^-24 (tested).
+__host__ __device__ inline float log_of(float x) {
+  const bool subnormal = x < 0x1p-126f;
+  const int32_t bits = __builtin_bit_cast(int32_t, subnormal ? x * 0x1p23f : x);
+  const int32_t e = (bits - kSqrtHalfBits) >> 23;
+  const float m = __builtin_bit_cast(float, bits - e * (1 << 23));
+  const float log = log_of_parts(m - 1.0f, subnormal ? e - 23 : e);
+  constexpr float kInfinity = __builtin_huge_valf();
+  if (x > 0 && x < kInfinity) return log;
+  return x == 0 ? -kInfinity : x > 0 ? x : __builtin_nanf("");
+}
+
+// exp(x) for x from -104 to 89 or NaN. With n = x / log 2 rounded and r = x - n log 2, exp(x) = 2^n exp(r).
+__host__ __device__ inline float exp_in_range(float x) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, in the lowest bits
   const float shifted = fmaf(x, 1.44269502f, kRound);
   const float n = shifted - kRound;
@@ -51,7 +61,7 @@ __host__ __device__ inline float exp_of_negative(float x) {
   p = fmaf(p, r, 0.5f);
   p = fmaf(p, r, 1.0f);
   p = fmaf(p, r, 1.0f);
-  // 2^n in two factors, because it may be below the smallest normal number.
+  // 2^n in two factors, because it may be below the smallest normal number, or above the largest.
   const int32_t power = __builtin_bit_cast(int32_t, shifted) - __builtin_bit_cast(int32_t, kRound);
   const int32_t half = power >> 1;
   const auto power_of_two = [](int32_t e) {
@@ -59,5 +69,15 @@ __host__ __device__ inline float exp_of_negative(float x) {
   };
   return fmaf(p * power_of_two(half), power_of_two(power - half), 0.0f);  // a sum with it is not fused
 }
+
+// exp(x) for x <= 0 or NaN. The relative error is below 2 * 2^-24 (tested); below the smallest normal number
+// the result is rounded once more.
+__host__ __device__ inline float exp_of_negative(float x) {
+  if (x < -104.0f) x = -104.0f;  // exp(x) is less than half of the smallest number; NaN stays NaN
+  return exp_in_range(x);
+}
+
+// exp(x), with the same error. From 88.7228394 on it is infinity.
+__host__ __device__ inline float exp_of(float x) { return exp_of_negative(x > 89.0f ? 89.0f : x); }
 
 }  // namespace rondo

@@ -5,7 +5,14 @@
 // pack_width() returns the widest pack that the pointers and sizes allow.
 #pragma once
 
-#include <rondo/kernels/core/vec.cuh>
+#include <rondo/kernels/core/loops.cuh>
+
+#include <cuda_runtime.h>
+
+#ifdef __SIMT__
+#include <simt/alignment.h>
+#include <simt/memory_access.h>
+#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -14,8 +21,9 @@
 
 namespace rondo {
 
-// The widest pack, in floats: 16 bytes on a GPU, one vector register on a CPU.
-inline constexpr int kWidestPack = kVectorRegisters.lanes > 4 ? kVectorRegisters.lanes : 4;
+// The widest pack, in floats: 16 bytes on a GPU. On a CPU one to four vector registers; the same for all
+// instruction sets, because programs that include this header may be compiled for another one than Rondo.
+inline constexpr int kWidestPack = kVectorTiles ? 16 : 4;
 
 // An access to a pack may alias any other: packs of other widths, and single elements.
 template <class T, int N>

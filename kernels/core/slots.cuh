@@ -5,7 +5,7 @@
 #pragma once
 
 #include <rondo/kernels/core/launch.cuh>
-#include <rondo/kernels/core/tile_threads.cuh>
+#include <rondo/kernels/core/loops.cuh>
 
 #include <algorithm>
 #include <cstdint>

@@ -16,8 +16,7 @@
 
 namespace rondo {
 
-// Whether this build has tiles of VectorThreads. In other builds their types exist, but no kernel has them.
-inline constexpr bool kVectorTiles = kVectorRegisters.count > 0;
+// If !kVectorTiles (loops.cuh), the types of VectorThreads exist, but no kernel has them.
 inline constexpr VectorRegisters kTileRegisters = kVectorTiles ? kVectorRegisters : VectorRegisters{16, 32};
 
 struct GpuThreads {

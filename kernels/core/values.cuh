@@ -19,7 +19,7 @@
 
 namespace rondo {
 
-// The widest access, in elements of T: 16 bytes on a GPU. On a CPU, a vector register of floats at least.
+// The widest access, in elements of T: 16 bytes on a GPU. On a CPU, at least those of kWidestPack floats.
 template <class T>
 inline constexpr int kWidestValues = kWidestPack > static_cast<int>(16 / sizeof(T))
                                          ? kWidestPack
@@ -76,24 +76,18 @@ __device__ __forceinline__ void store_values(T* to, const Values<N>& values) {
   }
 }
 
-// The first `count` of N elements as floats; the others are 0. `aligned`: `from` is a multiple of 16 bytes.
+// The same, element by element: for any alignment.
 template <int N, class T>
-__device__ __forceinline__ Vec<N> load_some_values(const T* from, int64_t count, bool aligned) {
-  static_assert(N * sizeof(T) % 16 == 0);
-  if constexpr (std::is_same_v<T, float>) {
-    return aligned && count >= N ? Vec<N>::load(from) : Vec<N>::load_some(from, count);
-  } else {
-    Vec<N> vec;
-    if (aligned && count >= N) {
-      const auto pack = load_pack<N>(from);
-      RONDO_UNROLL
-      for (int j = 0; j < N; ++j) vec.set(j, static_cast<float>(pack.v[j]));
-    } else {
-      RONDO_UNROLL
-      for (int j = 0; j < N; ++j) vec.set(j, j < count ? static_cast<float>(from[j]) : 0.0f);
-    }
-    return vec;
-  }
+__device__ __forceinline__ Values<N> load_elements(const T* from) {
+  Values<N> values;
+  RONDO_SIMD
+  for (int k = 0; k < N; ++k) values.v[k] = static_cast<float>(from[k]);
+  return values;
+}
+template <int N, class T>
+__device__ __forceinline__ void store_elements(T* to, const Values<N>& values) {
+  RONDO_SIMD
+  for (int k = 0; k < N; ++k) to[k] = static_cast<T>(values.v[k]);
 }
 
 // pack_width() for accesses to T, and to constants of other types that a thread loads with them:

@@ -12,6 +12,8 @@
 // RONDO_CHECK_ALIGNMENT checks it. The other functions accept any pointer to float.
 #pragma once
 
+#include <rondo/kernels/core/loops.cuh>
+
 #include <cuda_runtime.h>
 
 #ifdef __SIMT__
@@ -21,21 +23,6 @@
 
 #include <cstdint>
 #include <utility>
-
-// Unrolls the following loop: completely (its bounds are compile-time constants), or N times. RONDO_SIMD
-// marks a loop that applies the same operation to contiguous values of one thread. On a GPU it becomes
-// consecutive instructions. On a CPU it becomes one vector instruction: g++ vectorises the loop only if it is
-// not unrolled before.
-#ifdef __SIMT__
-#define RONDO_UNROLL _Pragma("GCC unroll 64")
-#define RONDO_UNROLL_BY(N) RONDO_PRAGMA(GCC unroll N)
-#define RONDO_SIMD _Pragma("GCC unroll 1")
-#else
-#define RONDO_UNROLL _Pragma("unroll")
-#define RONDO_UNROLL_BY(N) RONDO_PRAGMA(unroll N)
-#define RONDO_SIMD _Pragma("unroll")
-#endif
-#define RONDO_PRAGMA(text) _Pragma(#text)
 
 // For functions that copy a k-tile or store a row of results. On a GPU they must be inline, so that their
 // state stays in registers. On a CPU a call costs little next to their work, and kernels that share such a

@@ -1,6 +1,6 @@
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/data/fill.h>
-#include <rondo/kernels/core/elementwise.cuh>
+#include <rondo/kernels/elementwise/flat.cuh>
 
 namespace rondo {
 namespace {
@@ -16,7 +16,7 @@ Status fill(VectorView<float> x, float value, cudaStream_t stream) {
   ArgumentCheck check("fill");
   check.output("x", x);
   RONDO_RETURN_IF_ERROR(check.status());
-  return elementwise("fill", stream, Constant{value}, x.data, x.size);
+  return detail::elementwise_flat("fill", stream, Constant{value}, x.data, x.size);
 }
 
 }  // namespace rondo

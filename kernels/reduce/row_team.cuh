@@ -32,23 +32,17 @@ struct Access {
 
   template <class T>
   static __device__ __forceinline__ Pack load(const T* from) {
-    if constexpr (kAligned) {
+    if constexpr (kAligned)
       return load_values<N>(from);
-    } else {
-      Pack pack;
-      RONDO_SIMD
-      for (int k = 0; k < N; ++k) pack.v[k] = static_cast<float>(from[k]);
-      return pack;
-    }
+    else
+      return load_elements<N>(from);
   }
   template <class T>
   static __device__ __forceinline__ void store(T* to, const Pack& pack) {
-    if constexpr (kAligned) {
+    if constexpr (kAligned)
       store_values<N>(to, pack);
-    } else {
-      RONDO_SIMD
-      for (int k = 0; k < N; ++k) to[k] = static_cast<T>(pack.v[k]);
-    }
+    else
+      store_elements<N>(to, pack);
   }
 };
 

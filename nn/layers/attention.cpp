@@ -204,7 +204,7 @@ class AttentionOp : public Op {
 }  // namespace
 
 Value PositionEmbedding::build(Graph& graph, Value x) const {
-  constexpr int64_t kMost = int64_t{1} << 20;  // of add_bias()
+  constexpr int64_t kMost = int64_t{1} << 20;  // bias_gradient() takes twice as many columns
   if (x.shape.size() > kMost)
     throw Error(bad_argument("PositionEmbedding: the input is ", text(x.shape), ", must have at most ", kMost,
                              " elements"));

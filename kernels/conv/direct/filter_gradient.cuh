@@ -11,6 +11,7 @@
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/core/values.cuh>
+#include <rondo/kernels/core/vec.cuh>
 #include <rondo/kernels/gemm/partial_sums.cuh>
 
 #include <algorithm>
@@ -36,6 +37,26 @@ __host__ __device__ inline GradientLayout gradient_layout(const ConvGeometry& g)
   layout.items_block = layout.items < kGradientThreads ? layout.items : kGradientThreads;
   layout.row_threads = kGradientThreads / (layout.items_block > 0 ? layout.items_block : 1);
   return layout;
+}
+
+// The first `count` of N elements as floats; the others are 0. `aligned`: `from` is a multiple of 16 bytes.
+template <int N, class T>
+__device__ __forceinline__ Vec<N> load_some_values(const T* from, int64_t count, bool aligned) {
+  static_assert(N * sizeof(T) % 16 == 0);
+  if constexpr (std::is_same_v<T, float>) {
+    return aligned && count >= N ? Vec<N>::load(from) : Vec<N>::load_some(from, count);
+  } else {
+    Vec<N> vec;
+    if (aligned && count >= N) {
+      const auto pack = load_pack<N>(from);
+      RONDO_UNROLL
+      for (int j = 0; j < N; ++j) vec.set(j, static_cast<float>(pack.v[j]));
+    } else {
+      RONDO_UNROLL
+      for (int j = 0; j < N; ++j) vec.set(j, j < count ? static_cast<float>(from[j]) : 0.0f);
+    }
+    return vec;
+  }
 }
 
 template <class T>

@@ -42,6 +42,16 @@ TEST(ActivationFunctions, Sigmoid) {
   EXPECT_TRUE(std::isnan(sigmoid_of(NAN)));
 }
 
+TEST(ActivationFunctions, Tanh) {
+  EXPECT_LT(largest_error_of_both_signs(100, relative(tanh_of, [](double x) { return std::tanh(x); })),
+            0x1p-21);
+  for (const float x : {0.0f, -0.0f}) EXPECT_EQ(std::signbit(tanh_of(x)), std::signbit(x));
+  EXPECT_EQ(tanh_of(0), 0.0f);
+  EXPECT_EQ(tanh_of(kInf), 1.0f);
+  EXPECT_EQ(tanh_of(-kInf), -1.0f);
+  EXPECT_TRUE(std::isnan(tanh_of(NAN)));
+}
+
 TEST(ActivationFunctions, NormalDistribution) {
   const auto below = [](float x) { return normal_distribution(x).below; };
   const auto density = [](float x) { return normal_distribution(x).density; };

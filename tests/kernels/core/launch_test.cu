@@ -7,7 +7,7 @@
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
-#include <rondo/kernels/core/elementwise.cuh>
+#include <rondo/kernels/elementwise/flat.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/core/shared.cuh>
@@ -132,7 +132,7 @@ TEST(Elementwise, EverySizeAndMisalignment) {
       const GuardedBuffer<float> in_a(a, out_offset), in_b(b, b_offset);
       GuardedBuffer<float> out(size, out_offset);
       ASSERT_TRUE(
-          ok(elementwise("combine", stream, TwiceAPlusB{}, out.data(), size, in_a.data(), in_b.data())));
+          ok(detail::elementwise_flat("combine", stream, TwiceAPlusB{}, out.data(), size, in_a.data(), in_b.data())));
       std::vector<double> want;
       for (size_t i = 0; i < a.size(); ++i) want.push_back(2.0 * a[i] + b[i]);
       EXPECT_TRUE(all_near(out.download(), want, 0))
@@ -146,7 +146,7 @@ TEST(Elementwise, InPlace) {
   GuardedBuffer<float> out(a, 3);
   const GuardedBuffer<float> in_b(b, 3);
   ASSERT_TRUE(
-      ok(elementwise("combine", stream, TwiceAPlusB{}, out.data(), out.size(), out.data(), in_b.data())));
+      ok(detail::elementwise_flat("combine", stream, TwiceAPlusB{}, out.data(), out.size(), out.data(), in_b.data())));
   std::vector<double> want;
   for (size_t i = 0; i < a.size(); ++i) want.push_back(2.0 * a[i] + b[i]);
   EXPECT_TRUE(all_near(out.download(), want, 0));

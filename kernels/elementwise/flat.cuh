@@ -1,5 +1,6 @@
-// elementwise(): out[i] = operation(in0[i], in1[i], ...) over flat arrays of float or 16-bit elements. All
-// elementwise operators use it.
+// elementwise_flat(): out[i] = operation(in0[i], in1[i], ...) over flat arrays of float or 16-bit elements.
+// broadcast.cuh has matrices with gaps between their rows, and rows, columns and values for a whole matrix;
+// elementwise() (elementwise.cuh) chooses.
 //
 // The array is cut into slots (slots.cuh). An array that does not begin or end on a 16-byte boundary has one
 // short slot at that end. All heads and tails are handled here. Arrays whose elements of one slot do not all
@@ -15,8 +16,7 @@
 
 #include <algorithm>
 
-namespace rondo {
-namespace detail {
+namespace rondo::detail {
 
 // The elements of a slot: the widest access to the narrowest of the arrays.
 template <class... T>
@@ -45,15 +45,12 @@ __global__ void __launch_bounds__(slots::kThreads)
   }
 }
 
-}  // namespace detail
-
 template <class Operation, class Output, class... Input>
-Status elementwise(const char* name, cudaStream_t stream, Operation operation, Output* out, int64_t size,
-                   const Input*... in) {
+Status elementwise_flat(const char* name, cudaStream_t stream, Operation operation, Output* out, int64_t size,
+                        const Input*... in) {
   const auto [lead, packed] = slots::boundaries_of(in..., out);
-  return launch(name, slots::shape_of<detail::kSlotElements<Output, Input...>>(size, lead), stream,
-                detail::elementwise_kernel<Operation, Output, Input...>, out, size, lead, packed, operation,
-                in...);
+  return launch(name, slots::shape_of<kSlotElements<Output, Input...>>(size, lead), stream,
+                elementwise_kernel<Operation, Output, Input...>, out, size, lead, packed, operation, in...);
 }
 
-}  // namespace rondo
+}  // namespace rondo::detail
