@@ -41,6 +41,7 @@ template <ValueType T>
 Status unary(MatrixView<T> y, NonDeduced<MatrixView<const T>> x, UnaryOperator op, cudaStream_t stream) {
   ArgumentCheck check("unary");
   check.enumerator("op", op, UnaryOperator::tanh);
+  check.same_shape("x", x, "y", y);
   RONDO_RETURN_IF_ERROR(check.status());
   using enum UnaryOperator;
   constexpr decltype(run_unary<negate, T>)* kRun[] = {

@@ -18,6 +18,8 @@
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/columns.h>
 #include <rondo/kernels/data/fill.h>
+#include <rondo/kernels/elementwise/binary.h>
+#include <rondo/kernels/elementwise/unary.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/layout/transpose.h>
 #include <rondo/kernels/loss/binary_cross_entropy.h>
@@ -38,6 +40,7 @@
 #include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/kernels/reduce/count_differences.h>
 #include <rondo/kernels/reduce/first_nonfinite.h>
+#include <rondo/kernels/reduce/reduce.h>
 #include <rondo/kernels/softmax/softmax.h>
 #include <rondo/tests/kernels/declared_operations.h>
 #include <rondo/tests/kernels/spoilt_arguments.h>
@@ -991,6 +994,88 @@ std::vector<Operation> reductions() {
            }}};
 }
 
+// One result for each row, or for each column.
+template <class T>
+std::vector<Operation> row_and_column_reductions() {
+  std::vector<Operation> all;
+  const auto x_of = [](Arguments& a, int64_t rows, int64_t cols, int64_t good) {
+    return a.input("x", MatrixView<const T>{nullptr, rows, cols, a.size("x.stride", good + 2, good)});
+  };
+  for (const bool of_rows : {true, false})
+    all.push_back(
+        {typed<T>(of_rows ? "reduce_rows" : "reduce_columns"), [=](Arguments& a, cudaStream_t stream) {
+           const int64_t good = of_rows ? 9000 : 3;
+           const int64_t rows = a.size("rows", of_rows ? 2 : 600), cols = a.size("cols", good);
+           const auto y = a.output("y", VectorView<float>{nullptr, of_rows ? rows : cols});
+           const auto x = x_of(a, rows, cols, good);
+           const auto op = a.enumerator("op", ReduceOperator::l2_norm);
+           const int64_t bytes =
+               of_rows ? reduce_rows_workspace_bytes(rows, cols) : reduce_columns_workspace_bytes(rows, cols);
+           return of_rows ? reduce_rows(y, x, op, a.workspace(bytes), stream)
+                          : reduce_columns(y, x, op, a.workspace(bytes), stream);
+         }});
+  using Index = Status (*)(VectorView<int64_t>, MatrixView<const T>, Workspace, cudaStream_t);
+  for (const auto& [name, run] : {std::pair<const char*, Index>{"argmax_rows", argmax_rows<const T>},
+                                  {"argmin_rows", argmin_rows<const T>}})
+    all.push_back({typed<T>(name), [=, run = run](Arguments& a, cudaStream_t stream) {
+                     const int64_t rows = a.size("rows", 2), cols = a.size("cols", 9000);
+                     const auto index = a.output("index", VectorView<int64_t>{nullptr, rows});
+                     const auto x = x_of(a, rows, cols, 9000);
+                     return run(index, x, a.workspace(reduce_rows_workspace_bytes(rows, cols)), stream);
+                   }});
+  for (const auto& [name, run] : {std::pair<const char*, Index>{"argmax_columns", argmax_columns<const T>},
+                                  {"argmin_columns", argmin_columns<const T>}})
+    all.push_back({typed<T>(name), [=, run = run](Arguments& a, cudaStream_t stream) {
+                     const int64_t rows = a.size("rows", 600), cols = a.size("cols", 3);
+                     const auto index = a.output("index", VectorView<int64_t>{nullptr, cols});
+                     const auto x = x_of(a, rows, cols, 3);
+                     return run(index, x, a.workspace(reduce_columns_workspace_bytes(rows, cols)), stream);
+                   }});
+  return all;
+}
+
+// With a whole matrix, a row, a column and a value.
+template <class T>
+std::vector<Operation> matrix_operators() {
+  const auto in = [](Arguments& a, const char* name, int64_t rows, int64_t cols) {
+    return a.input(name, MatrixView<const T>{nullptr, rows, cols});
+  };
+  const auto out = [](Arguments& a, int64_t rows, int64_t cols, std::vector<std::string> may_be) {
+    return a.output("y", MatrixView<T>{nullptr, rows, cols}, std::move(may_be));
+  };
+  const auto op_of = [](Arguments& a) { return a.enumerator("op", BinaryOperator::maximum); };
+  const auto rows_of = [](Arguments& a) { return a.size("rows", 5); };
+  const auto cols_of = [](Arguments& a) { return a.size("cols", 6); };
+  return {
+      {typed<T>("unary"),
+       [=](Arguments& a, cudaStream_t stream) {
+         const int64_t rows = rows_of(a), cols = cols_of(a);
+         const auto y = a.output("y", MatrixView<T>{nullptr, rows, cols, a.size("y.stride", 8, 6)}, {"x"});
+         const auto x = a.input("x", MatrixView<const T>{nullptr, rows, cols, a.size("x.stride", 8, 6)});
+         return unary(y, x, a.enumerator("op", UnaryOperator::tanh), stream);
+       }},
+      {typed<T>("binary"),
+       [=](Arguments& a, cudaStream_t stream) {
+         const int64_t rows = rows_of(a), cols = cols_of(a);
+         const auto y = out(a, rows, cols, {"a", "b"});
+         const auto one = in(a, "a", rows, cols), other = in(a, "b", rows, cols);
+         return binary(y, one, other, op_of(a), stream);
+       }},
+      {typed<T>("binary") + (std::is_same_v<T, float> ? "/row_and_column" : "_row_and_column"),
+       [=](Arguments& a, cudaStream_t stream) {
+         const int64_t rows = rows_of(a), cols = cols_of(a);
+         const auto y = out(a, rows, cols, {});
+         const auto row = in(a, "a", 1, cols), column = in(a, "b", rows, 1);
+         return binary(y, row, column, op_of(a), stream);
+       }},
+      {typed<T>("binary") + (std::is_same_v<T, float> ? "/value" : "_value"),
+       [=](Arguments& a, cudaStream_t stream) {
+         const int64_t rows = rows_of(a), cols = cols_of(a);
+         const auto y = out(a, rows, cols, {"a"});
+         return binary(y, in(a, "a", rows, cols), 2.0f, op_of(a), stream);
+       }}};
+}
+
 std::vector<Operation> comparisons() {
   return {
       {"count_differences", [](Arguments& a, cudaStream_t stream) {
@@ -1007,7 +1092,8 @@ void add_operations_of(std::vector<Operation>& all) {
   for (const std::vector<Operation>& some :
        {pools<T>(), indexed_pools<T>(), adaptive_pools<T>(), norms<T>(), layer_norms<T>(), group_norms<T>(),
         elementwise_operations<T>(), smooth_activations<T>(), losses<T>(), losses_with_options<T>(),
-        softmaxes<T>(), gathers<T>(), reductions<T>(), layout_conversions<T>()})
+        softmaxes<T>(), gathers<T>(), reductions<T>(), layout_conversions<T>(),
+        row_and_column_reductions<T>(), matrix_operators<T>()})
     all.insert(all.end(), some.begin(), some.end());
 }
 
@@ -1103,6 +1189,8 @@ TEST(WorkspaceBytes, OfHugeShapesAreHuge) {
   EXPECT_GE(gemm_workspace_bytes({INT64_MAX, INT64_MAX, INT64_MAX}), 0);
   EXPECT_EQ(batch_norm_workspace_bytes(kHuge, kHuge), INT64_MAX);
   EXPECT_EQ(bias_gradient_workspace_bytes(INT64_MAX, kHuge), INT64_MAX);
+  EXPECT_EQ(reduce_rows_workspace_bytes(kHuge, INT64_MAX), INT64_MAX);
+  EXPECT_EQ(reduce_columns_workspace_bytes(INT64_MAX, kHuge), INT64_MAX);
   EXPECT_GE(squared_error_workspace_bytes(kHuge, 4), INT64_MAX / 2048 * 8);
   EXPECT_EQ(softmax_cross_entropy_workspace_bytes(kHuge, 100), INT64_MAX);
   EXPECT_EQ(softmax_workspace_bytes(kHuge, 10000), INT64_MAX);

@@ -1,5 +1,4 @@
-// launch() and the parts that only kernels include: shared memory, packs, the elementwise kernel's head and
-// tail.
+// launch() and the parts that only kernels include: shared memory and packs.
 
 #include <gtest/gtest.h>
 
@@ -7,7 +6,6 @@
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
-#include <rondo/kernels/elementwise/flat.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/core/shared.cuh>
@@ -113,43 +111,6 @@ TEST(Pack, WidthFollowsLengthAndEveryPointer) {
   EXPECT_EQ(pack_width(8, memory + 2, memory + 3), 1);
   EXPECT_EQ(pack_width(4, reinterpret_cast<unsigned char*>(memory) + 4), 4);
   EXPECT_EQ(pack_width(4, reinterpret_cast<unsigned char*>(memory) + 2), 2);
-}
-
-struct TwiceAPlusB {
-  __device__ float operator()(float a, float b) const { return 2 * a + b; }
-};
-
-// Every size around the boundaries of slots, of a thread's run and of blocks, with every misalignment of each
-// array.
-TEST(Elementwise, EverySizeAndMisalignment) {
-  const Stream stream;
-  for (const int64_t size : {0,  1,  2,    3,    4,    5,    7,    8,    9,     15,    16,    17,
-                             31, 33, 1023, 1024, 1025, 4095, 4096, 4097, 65535, 65536, 65537, 200000})
-    for (int offset = 0; offset < 16; ++offset) {
-      if (size > 16 && offset % 5 != 0 && offset != 1) continue;
-      const int out_offset = offset % 4, b_offset = offset / 4;
-      const std::vector<float> a = exact_values(size, 1), b = exact_values(size, 2);
-      const GuardedBuffer<float> in_a(a, out_offset), in_b(b, b_offset);
-      GuardedBuffer<float> out(size, out_offset);
-      ASSERT_TRUE(
-          ok(detail::elementwise_flat("combine", stream, TwiceAPlusB{}, out.data(), size, in_a.data(), in_b.data())));
-      std::vector<double> want;
-      for (size_t i = 0; i < a.size(); ++i) want.push_back(2.0 * a[i] + b[i]);
-      EXPECT_TRUE(all_near(out.download(), want, 0))
-          << "size " << size << ", offsets " << out_offset << ' ' << b_offset;
-    }
-}
-
-TEST(Elementwise, InPlace) {
-  const Stream stream;
-  const std::vector<float> a = exact_values(5000, 1), b = exact_values(5000, 2);
-  GuardedBuffer<float> out(a, 3);
-  const GuardedBuffer<float> in_b(b, 3);
-  ASSERT_TRUE(
-      ok(detail::elementwise_flat("combine", stream, TwiceAPlusB{}, out.data(), out.size(), out.data(), in_b.data())));
-  std::vector<double> want;
-  for (size_t i = 0; i < a.size(); ++i) want.push_back(2.0 * a[i] + b[i]);
-  EXPECT_TRUE(all_near(out.download(), want, 0));
 }
 
 }  // namespace

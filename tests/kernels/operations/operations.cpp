@@ -8,6 +8,7 @@ const std::vector<Operation>& operations() {
     add_flat_operations(all);
     add_data_and_losses(all);
     add_norms_and_pools(all);
+    add_rows_and_columns(all);
     add_products(all);
     add_convolutions(all);
     return all;

@@ -28,6 +28,7 @@ const std::vector<Operation>& narrow_operations();
 void add_flat_operations(std::vector<Operation>& all);
 void add_data_and_losses(std::vector<Operation>& all);
 void add_norms_and_pools(std::vector<Operation>& all);
+void add_rows_and_columns(std::vector<Operation>& all);
 void add_products(std::vector<Operation>& all);
 void add_convolutions(std::vector<Operation>& all);
 

@@ -56,9 +56,14 @@ template <class T>
 Argument describe(T& argument) {
   constexpr bool is_data_pointer = std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>;
   // An old address in the padding of a struct would be taken for a pointer. Empty structs are skipped: their
-  // one byte in the tuple overlaps another argument.
+  // one byte in the tuple overlaps another argument. Lambdas, whose assignment is deleted, are not checked.
 #if __has_builtin(__builtin_clear_padding)
-  if constexpr (std::is_class_v<T> && !std::is_empty_v<T>) __builtin_clear_padding(&argument);
+  if constexpr (std::is_class_v<T> && !std::is_empty_v<T>) {
+    if constexpr (!std::is_trivially_copyable_v<T> || !std::is_copy_assignable_v<T>)
+      return {&argument, 0, is_data_pointer};
+    else
+      __builtin_clear_padding(&argument);
+  }
 #else  // clang 22: structs that may have padding are not checked
   if constexpr (std::is_class_v<T> && !std::has_unique_object_representations_v<T>)
     return {&argument, 0, is_data_pointer};

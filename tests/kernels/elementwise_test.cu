@@ -1,0 +1,253 @@
+// elementwise() with functions of the test: flat arrays, matrices with any strides, and broadcast.
+
+#include <gtest/gtest.h>
+
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/guarded_buffer.h>
+#include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/narrow.h>
+#include <rondo/tests/support/status_checks.h>
+#include <rondo/kernels/elementwise/elementwise.cuh>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace rondo::test {
+namespace {
+
+struct TwiceAPlusB {
+  __device__ float operator()(float a, float b) const { return 2 * a + b; }
+};
+
+// Every size around the boundaries of slots, of a thread's run and of blocks, with every misalignment of each
+// array.
+TEST(FlatArrays, EverySizeAndMisalignment) {
+  const Stream stream;
+  for (const int64_t size : {0,  1,  2,    3,    4,    5,    7,    8,    9,     15,    16,    17,
+                             31, 33, 1023, 1024, 1025, 4095, 4096, 4097, 65535, 65536, 65537, 200000})
+    for (int offset = 0; offset < 16; ++offset) {
+      if (size > 16 && offset % 5 != 0 && offset != 1) continue;
+      const int out_offset = offset % 4, b_offset = offset / 4;
+      const std::vector<float> a = exact_values(size, 1), b = exact_values(size, 2);
+      const GuardedBuffer<float> in_a(a, out_offset), in_b(b, b_offset);
+      GuardedBuffer<float> out(size, out_offset);
+      ASSERT_TRUE(ok(detail::elementwise_flat("combine", stream, TwiceAPlusB{}, out.data(), size, in_a.data(),
+                                              in_b.data())));
+      std::vector<double> want;
+      for (size_t i = 0; i < a.size(); ++i) want.push_back(2.0 * a[i] + b[i]);
+      EXPECT_TRUE(all_near(out.download(), want, 0))
+          << "size " << size << ", offsets " << out_offset << ' ' << b_offset;
+    }
+}
+
+TEST(FlatArrays, InPlace) {
+  const Stream stream;
+  const std::vector<float> a = exact_values(5000, 1), b = exact_values(5000, 2);
+  GuardedBuffer<float> out(a, 3);
+  const GuardedBuffer<float> in_b(b, 3);
+  ASSERT_TRUE(ok(detail::elementwise_flat("combine", stream, TwiceAPlusB{}, out.data(), out.size(),
+                                          out.data(), in_b.data())));
+  std::vector<double> want;
+  for (size_t i = 0; i < a.size(); ++i) want.push_back(2.0 * a[i] + b[i]);
+  EXPECT_TRUE(all_near(out.download(), want, 0));
+}
+
+// What an input has: all elements, a row for all rows, a column for all columns, or one element.
+enum class Kind { whole, row, column, one, value };
+constexpr Kind kKinds[] = {Kind::whole, Kind::row, Kind::column, Kind::one, Kind::value};
+
+// A matrix in guarded memory, of which the elements between the rows must not change.
+template <class T>
+struct Matrix {
+  Matrix(int64_t rows, int64_t cols, int64_t gap, int64_t offset, uint64_t seed)
+      : rows(rows),
+        cols(cols),
+        stride(cols + gap),
+        values(floats(rows * stride, seed)),
+        memory(values, offset) {}
+  static std::vector<T> floats(int64_t size, uint64_t seed) { return rounded<T>(exact_values(size, seed)); }
+  MatrixView<T> view() { return memory.matrix(rows, cols, stride); }
+  float at(int64_t i, int64_t j) const {
+    return static_cast<float>(
+        values[static_cast<size_t>((rows == 1 ? 0 : i) * stride + (cols == 1 ? 0 : j))]);
+  }
+
+  int64_t rows, cols, stride;
+  std::vector<T> values;
+  GuardedBuffer<T> memory;
+};
+
+template <class T>
+Matrix<T> input_of(Kind kind, int64_t rows, int64_t cols, Random& random, bool aligned, uint64_t seed) {
+  const bool one_row = kind == Kind::row || kind == Kind::one,
+             one_col = kind == Kind::column || kind == Kind::one;
+  const int64_t gap = aligned ? 8 * random.below(2) + (one_col ? 7 : (8 - cols % 8) % 8) : random.below(10);
+  return {one_row ? 1 : rows, one_col ? 1 : cols, gap, aligned ? 0 : random.below(9), seed};
+}
+
+template <class Output, class A, class B>
+void expect_broadcast(int64_t rows, int64_t cols, Kind of_a, Kind of_b, bool aligned, bool in_place,
+                      Random& random) {
+  SCOPED_TRACE(concat(rows, " x ", cols, ", inputs ", static_cast<int>(of_a), " and ", static_cast<int>(of_b),
+                      aligned ? ", aligned" : "", in_place ? ", in place" : ""));
+  const Stream stream;
+  Matrix<A> a = input_of<A>(of_a, rows, cols, random, aligned, 1);
+  Matrix<B> b = input_of<B>(of_b, rows, cols, random, aligned, 2);
+  Matrix<Output> apart = input_of<Output>(Kind::whole, rows, cols, random, aligned, 3);
+  constexpr float kValue = 0.375f;
+  const auto at = [&](const auto& matrix, Kind kind, int64_t i, int64_t j) {
+    return kind == Kind::value ? kValue : matrix.at(i, j);
+  };
+  std::vector<Output> want = apart.values;
+  if constexpr (std::is_same_v<Output, A>)
+    if (in_place) want = a.values;
+  const int64_t stride = in_place ? a.stride : apart.stride;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < cols; ++j)
+      want[static_cast<size_t>(i * stride + j)] =
+          static_cast<Output>(2 * at(a, of_a, i, j) + at(b, of_b, i, j));
+  MatrixView<Output> y = apart.view();
+  if constexpr (std::is_same_v<Output, A>)
+    if (in_place) y = a.view();
+  Status status;
+  if (of_a == Kind::value && of_b == Kind::value)
+    status = elementwise("combine", y, inputs(kValue, kValue), TwiceAPlusB{}, stream);
+  else if (of_a == Kind::value)
+    status = elementwise("combine", y, inputs(kValue, b.view()), TwiceAPlusB{}, stream);
+  else if (of_b == Kind::value)
+    status = elementwise("combine", y, inputs(a.view(), kValue), TwiceAPlusB{}, stream);
+  else
+    status = elementwise("combine", y, inputs(a.view(), b.view()), TwiceAPlusB{}, stream);
+  ASSERT_TRUE(ok(status));
+  if constexpr (std::is_same_v<Output, A>)
+    if (in_place) {
+      EXPECT_TRUE(all_equal_bits(a.memory.download(), want));
+      return;
+    }
+  EXPECT_TRUE(all_equal_bits(apart.memory.download(), want));
+}
+
+template <class Output, class A, class B>
+void expect_all_kinds(uint64_t seed) {
+  Random random(seed);
+  constexpr int64_t kSides[] = {1, 2, 3, 7, 8, 9, 16, 17, 31, 33, 64, 130};
+  for (int draw = 0; draw < 400; ++draw) {
+    const int64_t rows = draw % 20 == 0 ? 0 : kSides[random.below(12)],
+                  cols = draw % 27 == 1 ? 0 : kSides[random.below(12)] + (draw % 9 == 0 ? 500 : 0);
+    const Kind of_a = kKinds[random.below(5)], of_b = kKinds[random.below(5)];
+    const bool in_place = std::is_same_v<Output, A> && of_a == Kind::whole && random.below(2) == 0;
+    expect_broadcast<Output, A, B>(rows, cols, of_a, of_b, random.below(2) == 0, in_place, random);
+  }
+  // Several blocks down, across, and both.
+  for (const auto& [rows, cols] :
+       {std::pair<int64_t, int64_t>{20'000, 3}, {5000, 40}, {1, 70'001}, {3, 40'000}, {67, 2000}})
+    for (const Kind of_b : kKinds)
+      for (const bool aligned : {false, true})
+        expect_broadcast<Output, A, B>(rows, cols, Kind::whole, of_b, aligned, false, random);
+}
+
+TEST(Elementwise, BroadcastsFloats) { expect_all_kinds<float, float, float>(1); }
+TEST(Elementwise, BroadcastsBfloat16) { expect_all_kinds<__nv_bfloat16, __nv_bfloat16, __nv_bfloat16>(2); }
+TEST(Elementwise, BroadcastsFloat16) { expect_all_kinds<__half, __half, __half>(3); }
+TEST(Elementwise, BroadcastsMixedTypes) {
+  expect_all_kinds<__half, __half, float>(4);
+  expect_all_kinds<float, __nv_bfloat16, float>(5);
+  expect_all_kinds<__nv_bfloat16, float, __half>(6);
+}
+
+struct Constant {
+  __device__ float operator()(float a) const { return a; }
+};
+struct Polynomial {
+  float scale;
+  __device__ float operator()(float a, float b, float c, float d, float e, float f, float g, float h) const {
+    return scale * (a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h);
+  }
+};
+
+TEST(Elementwise, TakesOneToEightInputsAndTheStateOfTheFunction) {
+  const Stream stream;
+  constexpr int64_t kRows = 5, kCols = 12;
+  GuardedBuffer<float> y(kRows * kCols);
+  const std::vector<float> a = exact_values(kRows * kCols, 1), row = exact_values(kCols, 2),
+                           column = exact_values(kRows, 3);
+  const GuardedBuffer<float> in_a(a), in_row(row), in_column(column);
+  const MatrixView<float> to = matrix(y.data(), kRows, kCols);
+  const MatrixView<const float> from = matrix(in_a.data(), kRows, kCols);
+  ASSERT_TRUE(ok(elementwise("one", to, inputs(from), Constant{}, stream)));
+  EXPECT_TRUE(all_equal_bits(y.download(), a));
+  const VectorView<const float> as_row = {in_row.data(), kCols};
+  const MatrixView<const float> as_column = matrix(in_column.data(), kRows, 1);
+  ASSERT_TRUE(
+      ok(elementwise("eight", to, inputs(from, as_row, as_column, 0.5f, from, as_row, as_column, 0.25f),
+                     Polynomial{0.5f}, stream)));
+  std::vector<float> want;
+  for (size_t i = 0; i < kRows; ++i)
+    for (size_t j = 0; j < kCols; ++j)
+      want.push_back(0.5f * (6 * a[i * kCols + j] + 8 * row[j] + 10 * column[i] + 4 * 0.5f + 8 * 0.25f));
+  EXPECT_TRUE(all_equal_bits(y.download(), want));
+}
+
+// An extended lambda may not be in the body of a test, which is private.
+Status subtract_by_lambda(VectorView<float> y, VectorView<const float> a, float weight, cudaStream_t stream) {
+  return elementwise(
+      "lambda", y, inputs(a, 1.0f), [=] __device__(float x, float one) { return weight * x - one; }, stream);
+}
+
+TEST(Elementwise, TakesALambdaAndVectors) {
+  const Stream stream;
+  for (const int64_t size : {0, 1, 1001}) {
+    const std::vector<float> a = exact_values(size, 1);
+    const GuardedBuffer<float> in(a, 1);
+    GuardedBuffer<float> y(size, 1);
+    ASSERT_TRUE(ok(subtract_by_lambda(y.view(), {in.data(), size}, 2, stream)));
+    std::vector<float> want;
+    for (const float x : a) want.push_back(2 * x - 1);
+    EXPECT_TRUE(all_equal_bits(y.download(), want));
+  }
+}
+
+// A value is not rounded to the type of the elements.
+TEST(Elementwise, KeepsTheBitsOfAValue) {
+  const Stream stream;
+  const GuardedBuffer<__half> x(std::vector<__half>{__half(0.0f)});
+  GuardedBuffer<float> y(1);
+  ASSERT_TRUE(ok(elementwise("value", y.view(), inputs(VectorView<const __half>{x.data(), 1}, 1.00001f),
+                             TwiceAPlusB{}, stream)));
+  EXPECT_EQ(y.download()[0], 1.00001f);
+}
+
+TEST(Elementwise, BadArguments) {
+  const Stream stream;
+  GuardedBuffer<float> memory(100), other(100);
+  const MatrixView<float> y = {memory.data(), 4, 5, 6};
+  const MatrixView<const float> good = {other.data(), 4, 5, 5};
+  const auto run = [&](MatrixView<float> to, MatrixView<const float> a, MatrixView<const float> b) {
+    return elementwise("combine", to, inputs(a, b), TwiceAPlusB{}, stream);
+  };
+  EXPECT_TRUE(refused(run({nullptr, 4, 5, 6}, good, good), "combine: y is null with 20 elements"));
+  EXPECT_TRUE(refused(run({memory.data(), -4, 5, 6}, good, good), "combine: y is -4 x 5"));
+  EXPECT_TRUE(refused(run({memory.data(), 4, 5, 4}, good, good), "combine: y.stride is 4"));
+  EXPECT_TRUE(refused(run(y, {nullptr, 4, 5, 5}, good), "combine: input 0 is null"));
+  EXPECT_TRUE(refused(run(y, good, {nullptr, 1, 5, 5}), "combine: input 1 is null"));
+  EXPECT_TRUE(refused(run(y, good, {other.data(), 2, 5, 5}),
+                      "combine: input 1 is 2 x 5, must be 4 x 5 like y, or have 1 in place of a side"));
+  EXPECT_TRUE(refused(run(y, {other.data(), 4, 4, 5}, good), "combine: input 0 is 4 x 4, must be 4 x 5"));
+  EXPECT_TRUE(refused(run(y, {other.data(), 0, 5, 5}, good), "combine: input 0 is 0 x 5, must be 4 x 5"));
+  const auto* const misaligned =
+      reinterpret_cast<const float*>(reinterpret_cast<const char*>(other.data()) + 1);
+  EXPECT_TRUE(refused(run(y, good, {misaligned, 4, 5, 5}), "combine: input 1 is at"));
+  EXPECT_TRUE(refused(run(y, good, {memory.data() + 1, 4, 5, 6}), "combine: y overlaps input 1"));
+  EXPECT_TRUE(refused(run(y, {memory.data(), 1, 5, 5}, good), "combine: y overlaps input 0"));
+  EXPECT_TRUE(refused(run(y, {memory.data(), 4, 5, 5}, good), "combine: y overlaps input 0"));
+  EXPECT_TRUE(
+      refused(elementwise("combine", VectorView<float>{memory.data(), 5},
+                          inputs(VectorView<const float>{other.data(), 4}, 1.0f), TwiceAPlusB{}, stream),
+              "combine: input 0 is 1 x 4, must be 1 x 5"));
+  EXPECT_TRUE(ok(run({}, {}, {})));
+}
+
+}  // namespace
+}  // namespace rondo::test
