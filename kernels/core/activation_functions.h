@@ -25,6 +25,7 @@ __host__ __device__ inline float tanh_of(float x) {
   p = fmaf(p, t, -0.0539615527f);
   p = fmaf(p, t, 0.133333132f);
   p = fmaf(p, t, -0.333333343f);
+  if (size < 0x1p-12f) return x;  // also -0
   return size < 0.6f ? fmaf(x * t, p, x) : x > 0 ? large : -large;
 }
 

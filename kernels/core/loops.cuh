@@ -4,15 +4,17 @@
 // Unrolls the following loop: completely (its bounds are compile-time constants), or N times. RONDO_SIMD
 // marks a loop that applies the same operation to contiguous values of one thread. On a GPU it becomes
 // consecutive instructions. On a CPU it becomes one vector instruction: g++ vectorises the loop only if it is
-// not unrolled before.
+// not unrolled before. RONDO_UNROLL_ON_GPU leaves the loop as it is on a CPU.
 #ifdef __SIMT__
 #define RONDO_UNROLL _Pragma("GCC unroll 64")
 #define RONDO_UNROLL_BY(N) RONDO_PRAGMA(GCC unroll N)
 #define RONDO_SIMD _Pragma("GCC unroll 1")
+#define RONDO_UNROLL_ON_GPU
 #else
 #define RONDO_UNROLL _Pragma("unroll")
 #define RONDO_UNROLL_BY(N) RONDO_PRAGMA(unroll N)
 #define RONDO_SIMD _Pragma("unroll")
+#define RONDO_UNROLL_ON_GPU _Pragma("unroll")
 #endif
 #define RONDO_PRAGMA(text) _Pragma(#text)
 

@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(slots::kThreads)
                        const Input*... in) {
   constexpr int N = kSlotElements<Output, Input...>;
   const int64_t first = slots::first_begin<N>(lead);
-#pragma unroll
+  RONDO_UNROLL_ON_GPU
   for (int slot = 0; slot < slots::kPerThread; ++slot) {
     const int64_t begin = first + slot * slots::kStepOf<N>;
     const auto pack = [&] {

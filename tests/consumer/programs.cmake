@@ -1,12 +1,20 @@
 # Programs that link Rondo as a user does, with the libraries' names only (see "Linking it" in the README).
-# They check that the version is `version`.
+# They check that the version is `version`. The functor has kernels: it is for the CPU executor, whose kernels
+# are C++.
 function(add_consumers version)
-  foreach(program consumer trainer)
+  set(programs consumer trainer)
+  if(TARGET rondo::simt OR TARGET simt)
+    list(APPEND programs functor)
+  endif()
+  foreach(program ${programs})
     add_executable(${program} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${program}.cpp)
     target_compile_definitions(${program} PRIVATE EXPECTED_VERSION="${version}")
   endforeach()
   target_link_libraries(consumer PRIVATE rondo::kernels rondo::collectives)
   target_link_libraries(trainer PRIVATE rondo::nn)
+  if(TARGET functor)
+    target_link_libraries(functor PRIVATE rondo::kernels rondo::runtime)
+  endif()
   # Options that the libraries' targets add to the programs, for expect_no_options() in run.cmake.
   set(added "")
   foreach(program consumer trainer)

@@ -37,12 +37,18 @@ if(RONDO_MPI_FOUND)
   set(rondo_across_hosts_needs "MPI COMPONENTS CXX" MPI::MPI_CXX)
 endif()
 
-# The headers, without the .cuh files: these are internal to kernels and depend on their compile flags
-# (core/vec.cuh).
+# The headers. Of the .cuh files only elementwise() and what it includes: others are internal to kernels and
+# depend on their compile flags (core/vec.cuh).
 foreach(part kernels collectives nn)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${part} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo
           FILES_MATCHING PATTERN "*.h")
 endforeach()
+foreach(header launch loops pack slots values)
+  install(FILES ${PROJECT_SOURCE_DIR}/kernels/core/${header}.cuh
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo/kernels/core)
+endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels/elementwise
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo/kernels FILES_MATCHING PATTERN "*.cuh")
 install(FILES ${RONDO_VERSION_DIR}/rondo/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo)
 if(TARGET rondo)
   install(TARGETS rondo RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
