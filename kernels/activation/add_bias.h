@@ -12,9 +12,9 @@ namespace rondo {
 // y[i, j] = x[i, j] + bias[j]
 //
 // x, y: [rows, cols] row-major, each with any stride; float32, bfloat16 or float16; bias: [cols], float32.
-// Added in float32, one rounding. Aligned to the elements; accesses of 16 bytes if all rows begin at multiples
-// of 16 bytes. y may be x, otherwise nothing may overlap. The gradient of x is dy, that of the bias is
-// bias_gradient() (kernels/reduce).
+// Added in float32, one rounding. Aligned to the elements; accesses of 16 bytes if all rows begin at
+// multiples of 16 bytes. y may be x, otherwise nothing may overlap. The gradient of x is dy, that of the bias
+// is bias_gradient() (kernels/reduce).
 // Errors: bad_argument for negative sizes, sizes that do not match, a stride below cols, a null or misaligned
 // pointer, an overlap. Traffic: reads x once, writes y once.
 template <ValueType T = float>

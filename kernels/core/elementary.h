@@ -36,7 +36,8 @@ __host__ __device__ inline float log_of_one_plus(float x) {
   return log_of_parts(fmaf(x, scale, scale - 1.0f), e);
 }
 
-// log(x), of 0 minus infinity, of negative numbers and NaN NaN. The relative error is below 3 * 2^-24 (tested).
+// log(x), of 0 minus infinity, of negative numbers and NaN NaN. The relative error is below 3 * 2^-24
+// (tested).
 __host__ __device__ inline float log_of(float x) {
   const bool subnormal = x < 0x1p-126f;
   const int32_t bits = __builtin_bit_cast(int32_t, subnormal ? x * 0x1p23f : x);

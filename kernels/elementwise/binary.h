@@ -11,8 +11,8 @@
 
 namespace rondo {
 
-// IEEE 754's operations. minimum and maximum are NaN if an operand is, as PyTorch's; of two equal operands (the
-// zeros are equal) they return b.
+// IEEE 754's operations. minimum and maximum are NaN if an operand is, as PyTorch's; of two equal operands
+// (the zeros are equal) they return b.
 enum class BinaryOperator : uint8_t { add, subtract, multiply, divide, minimum, maximum };
 
 // y[i, j] = a[i, j] op b[i, j]
@@ -23,8 +23,8 @@ enum class BinaryOperator : uint8_t { add, subtract, multiply, divide, minimum, 
 // Numerics: computed in float32; a 16-bit result is rounded once, to nearest even. Same bits on every device,
 // except that a NaN may have other bits.
 // Aliasing: y may be an operand of its shape (same pointer and stride), otherwise y overlaps nothing.
-// Errors: bad_argument for an unknown operator, negative sizes, a stride below cols, sides that do not match, a
-// null or misaligned pointer, an overlap. Without rows or columns nothing is done.
+// Errors: bad_argument for an unknown operator, negative sizes, a stride below cols, sides that do not match,
+// a null or misaligned pointer, an overlap. Without rows or columns nothing is done.
 // Traffic: one read of each operand, one write; accesses of 16 bytes as in elementwise() (elementwise.cuh).
 template <ValueType T = float>
 [[nodiscard]] Status binary(MatrixView<T> y, NonDeduced<MatrixView<const T>> a,

@@ -1,14 +1,14 @@
-// broadcast_kernel(): y[i, j] = function(a[i, j], b[i, j], ...) over matrices with gaps between their rows, and
-// inputs that have one row, one column or one value for the whole matrix.
+// broadcast_kernel(): y[i, j] = function(a[i, j], b[i, j], ...) over matrices with gaps between their rows,
+// and inputs that have one row, one column or one value for the whole matrix.
 //
-// A thread computes N adjacent elements at several places. It loads an input at all places before the next one,
-// so that several loads are in flight. The places are rows of one column range; a matrix of few rows has them
-// side by side in one row. A row that is the same for all comes from the L1 cache after its first load, and
-// costs no registers. What an input is (whole, a row, a column, a value) is known at run time, so that an
+// A thread computes N adjacent elements at several places. It loads an input at all places before the next
+// one, so that several loads are in flight. The places are rows of one column range; a matrix of few rows has
+// them side by side in one row. A row that is the same for all comes from the L1 cache after its first load,
+// and costs no registers. What an input is (whole, a row, a column, a value) is known at run time, so that an
 // operator has one kernel for all of them.
 //
-// On a GPU, N elements are 16 bytes of the narrowest type if all rows begin at multiples of 16 bytes, else one
-// element. Neighbouring threads take neighbouring packs. On the CPU executor, whose threads have vector
+// On a GPU, N elements are 16 bytes of the narrowest type if all rows begin at multiples of 16 bytes, else
+// one element. Neighbouring threads take neighbouring packs. On the CPU executor, whose threads have vector
 // registers, N is the widest pack for any alignment, and the places of a thread are neighbours.
 #pragma once
 

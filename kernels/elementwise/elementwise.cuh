@@ -7,22 +7,23 @@
 //   status = elementwise("blend", y, inputs(a, bias), Blend{0.25f}, stream);
 //
 // This header is installed. Its users compile it with nvcc or, for the CPU executor, with g++ or clang; they
-// link rondo::kernels. With nvcc a lambda needs `--extended-lambda`: `[=] __device__(float a) { return w * a; }`.
+// link rondo::kernels. With nvcc a lambda needs `--extended-lambda`: `[=] __device__(float a) { return w * a;
+// }`.
 //
 // Shapes: y is [rows, cols], row-major with any stride; or a VectorView, which is one row. Each input is
-//   - a MatrixView, whose sides are those of y, or 1. A side of 1 counts as that of y, as in NumPy: 1 x cols is
-//     a row for all rows, rows x 1 a column for all columns, 1 x 1 a value in device memory.
+//   - a MatrixView, whose sides are those of y, or 1. A side of 1 counts as that of y, as in NumPy: 1 x cols
+//     is a row for all rows, rows x 1 a column for all columns, 1 x 1 a value in device memory.
 //   - a VectorView, which is a row.
 //   - a float, a value for all elements.
-// There are from 1 to 8 inputs. Elements are float32, bfloat16 or float16, of a type for each operand, aligned
-// to their size. There are no units.
+// There are from 1 to 8 inputs. Elements are float32, bfloat16 or float16, of a type for each operand,
+// aligned to their size. There are no units.
 //
-// Numerics: `function` takes and returns floats. A 16-bit result is rounded once, to nearest even. The function
-// is called once for each element; in which thread and order is not defined.
+// Numerics: `function` takes and returns floats. A 16-bit result is rounded once, to nearest even. The
+// function is called once for each element; in which thread and order is not defined.
 // Aliasing: y may be an input of the same shape (the same pointer and stride). Otherwise y overlaps nothing.
 // Errors: bad_argument for a negative side, a stride below cols, sides that do not match, null or misaligned
-// pointers, an overlap. Messages begin with `name`, which must live as long as the launch; inputs are "input 0",
-// "input 1" and so on. Without rows or columns nothing is done.
+// pointers, an overlap. Messages begin with `name`, which must live as long as the launch; inputs are "input
+// 0", "input 1" and so on. Without rows or columns nothing is done.
 // Traffic: each input is read once, y is written once. Accesses have 16 bytes where they can:
 //   - Matrices without gaps between their rows, and vectors, are one flat array (flat.cuh). It may begin
 //     anywhere, if all operands begin equally far behind a multiple of 16 bytes.

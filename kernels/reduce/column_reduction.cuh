@@ -1,9 +1,9 @@
 // column_reduction(): one result for each column of a matrix.
 //
-// A block reduces 512 rows of some columns: thread row l takes the rows l, l + 32, ..., for N adjacent columns,
-// and the 32 states of a column are merged in order, in shared memory. If there are more rows, the blocks leave
-// a matrix of states, which the next launch reduces likewise, until one row is left: 10 million rows take three
-// launches. The order depends on the number of rows alone.
+// A block reduces 512 rows of some columns: thread row l takes the rows l, l + 32, ..., for N adjacent
+// columns, and the 32 states of a column are merged in order, in shared memory. If there are more rows, the
+// blocks leave a matrix of states, which the next launch reduces likewise, until one row is left: 10 million
+// rows take three launches. The order depends on the number of rows alone.
 //
 // column_sums.cuh has the sums of batch normalisation and of gradients, which read several matrices at once.
 #pragma once

@@ -1,27 +1,27 @@
 // Reductions over the rows and the columns of a matrix.
 //
-// x: [rows, cols] row-major, with any stride; float32, bfloat16 or float16, aligned to the elements. Results are
-// float32, or int64 for indices. No units. The functions for rows have one result for each row; those for
+// x: [rows, cols] row-major, with any stride; float32, bfloat16 or float16, aligned to the elements. Results
+// are float32, or int64 for indices. No units. The functions for rows have one result for each row; those for
 // columns have one for each column.
 //
-// Numerics: sums are float32. Those of n values are added in chains of at most 48 + n / 8192 / 32 (rows) or
-// 48 log(n) / log(512) values (columns) and trees, so that the error of a sum is below 2^-24 sum |x| times the
-// length of its chain and tree, about 60 up to millions of values. The L2 norm is computed in double and
-// rounded once; it neither overflows nor loses small values before the result does. max, min and indices are
-// exact; -0 is below +0, except for indices, where they are equal.
+// Numerics: sums are float32. Of n values the error is below 2^-24 sum |x| times the length of the longest
+// chain of additions: 20 + n / 2^18 for rows, and 48 for columns up to 512 rows, 96 up to 2^18, 144 up to
+// 2^27. The L2 norm is computed in double and rounded once; it neither overflows nor loses small values
+// before the result does. max, min and indices are exact; -0 is below +0, except for indices, where they are
+// equal.
 // NaN: results of rows or columns with a NaN are NaN, as in PyTorch; its index is the first NaN's, both of
 // argmax and of argmin. An infinity makes a sum infinite, or NaN with one of the other sign.
-// Without values (cols == 0 or rows == 0): sum and norms are 0, mean is NaN, max is -infinity, min +infinity, and
-// indices are -1.
-// Determinism: the order of the additions depends only on cols (functions for rows) or rows (for columns), not
-// on the other side, the alignment or the device. The same bits on every device.
+// Without values (cols == 0 or rows == 0): sum and norms are 0, mean is NaN, max is -infinity, min +infinity,
+// and indices are -1.
+// Determinism: the order of the additions depends only on cols (functions for rows) or rows (for columns),
+// not on the other side, the alignment or the device. The same bits on every device.
 // Workspace: the size functions below, for all operators; 0 up to 8192 columns, or 512 rows.
 // Aliasing: nothing may overlap.
-// Errors: bad_argument for an unknown operator, negative sizes, a stride below cols, a size of the result that is
-// not x.rows (or x.cols), null or misaligned pointers, an overlap, a workspace that is too small; and for an
-// index in 2^31 values or more.
-// Traffic: reads x once; a workspace has 4 or 8 bytes for each 8192 (rows) or 512 (columns) values. Accesses of
-// 16 bytes where all rows begin at multiples of 16 bytes.
+// Errors: bad_argument for an unknown operator, negative sizes, a stride below cols, a size of the result
+// that is not x.rows (or x.cols), null or misaligned pointers, an overlap, a workspace that is too small; and
+// for an index in 2^31 values or more.
+// Traffic: reads x once; a workspace has 4 or 8 bytes for each 8192 (rows) or 512 (columns) values. Accesses
+// of 16 bytes where all rows begin at multiples of 16 bytes.
 #pragma once
 
 #include <cuda_runtime_api.h>

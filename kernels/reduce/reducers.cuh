@@ -1,4 +1,5 @@
-// What reductions do with a value and with two partial results, for row_reduction.cuh and column_reduction.cuh.
+// What reductions do with a value and with two partial results, for row_reduction.cuh and
+// column_reduction.cuh.
 //
 // A reducer is a functor with
 //   State     a partial result of 4 or 8 bytes; the one of no values is identity()
@@ -6,8 +7,8 @@
 //   add(state, value, index)    the state with one value more, which is at `index` in its row or column
 //   merge(a, b)                 the state of the values of both; the same bits as merge(b, a)
 //   result(state, count)        the result of `count` values
-// Each serves several operators by members: a sign or an absolute value is a mask of bits, which costs nothing
-// beside memory. So there are four kernels where there are nine operators.
+// Each serves several operators by members: a sign or an absolute value is a mask of bits, which costs
+// nothing beside memory. So there are four kernels where there are nine operators.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -70,8 +71,8 @@ struct SquareRoot {
 __device__ __forceinline__ uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 __device__ __forceinline__ uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-// max; with flipped signs, min; with a mask for absolute values, the maximum norm. Whole numbers do not depend
-// on the order, not even of zeros and NaN.
+// max; with flipped signs, min; with a mask for absolute values, the maximum norm. Whole numbers do not
+// depend on the order, not even of zeros and NaN.
 struct Extreme {
   using State = uint32_t;
   using Result = float;
@@ -90,8 +91,8 @@ struct Extreme {
   }
 };
 
-// argmax; with flipped signs, argmin. The upper half is the order of the value, the lower one of its index: of
-// equal values the first is larger.
+// argmax; with flipped signs, argmin. The upper half is the order of the value, the lower one of its index:
+// of equal values the first is larger.
 struct IndexOfExtreme {
   using State = uint64_t;
   using Result = int64_t;

@@ -5,8 +5,8 @@
 // (0 + 1) + (2 + 3), .... Of a longer row, lane l of a warp merges the parts l, l + 32, ... in order, and the
 // lanes are merged in such a tree, too. It depends on the number of columns alone.
 //
-// Unlike rows.cuh, nothing is computed from the values afterwards. So a thread keeps none of them, the number of
-// columns need not fill whole packs, and a row of millions of columns has one more launch, not two.
+// Unlike rows.cuh, nothing is computed from the values afterwards. So a thread keeps none of them, the number
+// of columns need not fill whole packs, and a row of millions of columns has one more launch, not two.
 #pragma once
 
 #include <rondo/kernels/core/view.h>
@@ -221,7 +221,8 @@ Status launch_rows_of_width(const char* name, const Reducer& reducer, typename R
   return launch_of(name, reducer, y, x, workspace, stream);
 }
 
-// y[i] = the result of row i. Also of rows without columns. `aligned`: all rows begin at multiples of 16 bytes.
+// y[i] = the result of row i. Also of rows without columns. `aligned`: all rows begin at multiples of 16
+// bytes.
 template <class Reducer, class T>
 Status row_reduction(const char* name, const Reducer& reducer, typename Reducer::Result* y,
                      MatrixView<const T> x, bool aligned, Workspace workspace, cudaStream_t stream) {

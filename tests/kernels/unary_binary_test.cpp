@@ -1,5 +1,5 @@
-// unary() and binary(). elementwise_test.cu has all shapes, strides, alignments and kinds of broadcast; here each
-// operator computes its own function, and the bits of 16-bit types are those of float32, rounded.
+// unary() and binary(). elementwise_test.cu has all shapes, strides, alignments and kinds of broadcast; here
+// each operator computes its own function, and the bits of 16-bit types are those of float32, rounded.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/core/activation_functions.h>

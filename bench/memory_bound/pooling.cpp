@@ -1,7 +1,6 @@
-// Pooling, compared with the copy bandwidth of the same run: each input is read once, each output written
-// once. The windows are 2 x 2 with stride 2 unless a name says otherwise.
+// Pooling. The windows are 2 x 2 with stride 2 unless a name says otherwise.
 
-#include <rondo/bench/memory_bound/checked.h>
+#include <rondo/bench/memory_bound/memory_bound.h>
 #include <rondo/kernels/pool/adaptive_pool.h>
 #include <rondo/kernels/pool/max_unpool.h>
 #include <rondo/kernels/pool/pool.h>

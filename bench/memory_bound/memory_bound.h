@@ -1,15 +1,17 @@
-// Times an operator after a comparison of its first results.
+// What the benchmarks of memory-bound operators have in common: the comparison of a result, and sizes.
 #pragma once
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/kernels/core/view.h>
 
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 namespace rondo::bench {
 
 inline constexpr double kFloat = sizeof(float);
+inline constexpr size_t kChecked = 100;  // number of elements that an elementwise check compares
 
 // Runs `work` once and compares the first elements of `result` with `expected`. NaN fails.
 inline bool right(const EnqueueFunction& work, const Buffer<float>& result,
