@@ -222,7 +222,13 @@ void add_lenet_options(const Command& lenet, NetworkArguments& to) {
 // ResNet-18 and MobileNet.
 void add_deep_options(const Command& command, NetworkArguments& to, const char* model) {
   to.model = model;
-  add_network(command, to, "1", "256 for each device", "0.1 for every 256 samples of the batch");
+  if (to.model == "vit") {  // SGD with normal weights learns slowly
+    to.recipe = kVitRecipe;
+    to.optimizer.kind = OptimizerKind::adam;
+    to.weights = "xavier";
+  }
+  add_network(command, to, "1", "256 for each device",
+              concat(to.recipe.rate, " for every 256 samples of the batch"));
   command.refuse(kFromScratch, kLessonIsLeNet);
   command.when_parsed([&to] { check(to); });
 }

@@ -53,7 +53,8 @@ struct Recipe {
   double rate;
   bool for_each_replica;  // the batch is per replica, and the rate is scaled with the batch
 };
-inline constexpr Recipe kLeNetRecipe = {2, 256, 0.2, false}, kResNet18Recipe = {1, 256, 0.1, true};
+inline constexpr Recipe kLeNetRecipe = {2, 256, 0.2, false}, kResNet18Recipe = {1, 256, 0.1, true},
+                        kVitRecipe = {1, 256, 0.001, true};
 
 struct NetworkArguments : ImageTraining {
   std::string model = "resnet18";
