@@ -23,13 +23,13 @@ using StateDictNames = std::map<std::string, std::string>;
 StateDictNames read_state_dict_names(const std::string& path);
 
 // Replaces all parameters and running statistics. Limit: behind Flatten only the next linear layer has the
-// order of NCHW converted, not a layer with a value for each element of the image. The layouts of PyTorch
-// are converted: filters OIHW, linear weights [outputs, inputs], inputs of a linear layer behind Flatten in
-// the order of NCHW. The file's tensors are F32, F16 or BF16, which are exact as floats; num_batches_tracked
-// is not used. Waits for enqueued steps. Throws rondo::Error: bad_argument for a file that cannot be read,
-// for tensors that are missing, unexpected or of another shape or type (the message lists them), for
-// processes with different files, and for `names` that no tensor begins with. After these errors nothing has
-// changed. The errors of the copies.
+// order of NCHW converted, not a layer with a value for each element of the image. The layouts of PyTorch are
+// converted: filters OIHW (ConvTranspose2d: [in, out / groups, h, w]), linear weights [outputs, inputs],
+// inputs of a linear layer behind Flatten in the order of NCHW. The file's tensors are F32, F16 or BF16,
+// which are exact as floats; num_batches_tracked is not used. Waits for enqueued steps. Throws rondo::Error:
+// bad_argument for a file that cannot be read, for tensors that are missing, unexpected or of another shape
+// or type (the message lists them), for processes with different files, and for `names` that no tensor begins
+// with. After these errors nothing has changed. The errors of the copies.
 void load_state_dict(const std::string& path, DataParallel& model, const StateDictNames& names = {});
 
 // Writes all parameters and running statistics, as F32. Waits for enqueued steps. Values that were
