@@ -7,7 +7,7 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 #include <rondo/kernels/data/augmentation.h>
-#include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/data/batch_position.h>
 
 namespace rondo {
 

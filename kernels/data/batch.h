@@ -10,6 +10,7 @@
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
+#include <rondo/kernels/data/batch_position.h>
 
 namespace rondo {
 
@@ -21,15 +22,6 @@ namespace rondo {
 // Traffic: one write of order.
 [[nodiscard]] Status shuffle(VectorView<int32_t> order, uint64_t seed, const int64_t* epoch,
                              cudaStream_t stream);
-
-// The position of a shard's batch in the epoch: sample i of the shard is number *step * batch + first + i.
-// `step` is device memory, aligned to 8. `batch` is the size of the whole batch over all shards. `first` is
-// the number of samples in the shards before this one.
-struct BatchPosition {
-  const int64_t* step = nullptr;
-  int64_t batch = 0;
-  int64_t first = 0;
-};
 
 // For every sample i of the shard, with s = order[*step * batch + first + i]:
 //   x[i, h, w, c] = images[s, h, w, c] * scale + shift     (one rounding, and one more to 16 bits)

@@ -3,7 +3,7 @@
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/core/counted.h>
-#include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/data/batch_position.h>
 
 namespace rondo {
 

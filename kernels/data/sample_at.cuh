@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rondo/kernels/core/view.h>
-#include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/data/batch_position.h>
 
 #include <cstdint>
 
