@@ -83,4 +83,11 @@ int pack_width(int64_t length, const T*... pointers) {
   return fits(kMost) ? kMost : fits(4) ? 4 : fits(2) ? 2 : 1;
 }
 
+// Whether all rows of a matrix begin at multiples of 16 bytes.
+template <class T>
+bool rows_are_aligned(const T* data, int64_t rows, int64_t stride) {
+  constexpr int64_t kPack = 16 / sizeof(T);
+  return reinterpret_cast<uintptr_t>(data) % 16 == 0 && (rows <= 1 || stride % kPack == 0);
+}
+
 }  // namespace rondo

@@ -183,13 +183,6 @@ Status launch_broadcast(const char* name, const Function& function, MatrixView<O
                 function, in...);
 }
 
-// Whether all rows of `rows` rows begin at multiples of 16 bytes.
-template <class T>
-bool rows_are_aligned(const T* data, int64_t rows, int64_t stride) {
-  constexpr int64_t kPack = 16 / sizeof(T);
-  return reinterpret_cast<uintptr_t>(data) % 16 == 0 && (rows <= 1 || stride % kPack == 0);
-}
-
 template <class Function, class Output, class... Input>
 Status broadcast(const char* name, const Function& function, MatrixView<Output> y, cudaStream_t stream,
                  const BroadcastInput<Input>&... in) {
@@ -199,7 +192,7 @@ Status broadcast(const char* name, const Function& function, MatrixView<Output> 
       rows_are_aligned(y.data, y.rows, y.stride) &&
       ((!in.data || !in.along_row || rows_are_aligned(in.data, y.rows, in.row_stride)) && ...);
   if constexpr (!kVectorTiles)
-    if (!aligned) return launch_broadcast<1>(name, function, y, stream, in...);
+    if (!aligned || y.cols < kWide) return launch_broadcast<1>(name, function, y, stream, in...);
   return launch_broadcast<kWide>(name, function, y, stream, in...);
 }
 

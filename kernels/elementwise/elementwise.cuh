@@ -7,8 +7,8 @@
 //   status = elementwise("blend", y, inputs(a, bias), Blend{0.25f}, stream);
 //
 // This header is installed. Its users compile it with nvcc or, for the CPU executor, with g++ or clang; they
-// link rondo::kernels. With nvcc a lambda needs `--extended-lambda`: `[=] __device__(float a) { return w * a;
-// }`.
+// link rondo::kernels. A lambda is `[=] __device__(float a) { ... }`, and needs nvcc's `--extended-lambda`.
+// nvcc's warnings 1407 (launch() of a local type is not hidden) and 2810 (of a lambda's call) mean nothing.
 //
 // Shapes: y is [rows, cols], row-major with any stride; or a VectorView, which is one row. Each input is
 //   - a MatrixView, whose sides are those of y, or 1. A side of 1 counts as that of y, as in NumPy: 1 x cols
@@ -22,8 +22,8 @@
 // function is called once for each element; in which thread and order is not defined.
 // Aliasing: y may be an input of the same shape (the same pointer and stride). Otherwise y overlaps nothing.
 // Errors: bad_argument for a negative side, a stride below cols, sides that do not match, null or misaligned
-// pointers, an overlap. Messages begin with `name`, which must live as long as the launch; inputs are "input
-// 0", "input 1" and so on. Without rows or columns nothing is done.
+// pointers, an overlap. Messages begin with `name`, which must live as long as the launch; inputs
+// are "input 0", "input 1" and so on. Without rows or columns nothing is done.
 // Traffic: each input is read once, y is written once. Accesses have 16 bytes where they can:
 //   - Matrices without gaps between their rows, and vectors, are one flat array (flat.cuh). It may begin
 //     anywhere, if all operands begin equally far behind a multiple of 16 bytes.

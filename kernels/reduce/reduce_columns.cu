@@ -1,4 +1,5 @@
 #include <rondo/kernels/reduce/reduce.h>
+#include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/reduce/column_reduction.cuh>
 #include <rondo/kernels/reduce/reduce_operators.cuh>
 
@@ -15,8 +16,8 @@ Status reduce_columns_by(VectorView<float> y, MatrixView<const T> x, ReduceOpera
                          reduce_columns_workspace_bytes(x.rows, x.cols));
   RONDO_RETURN_IF_ERROR(check.status());
   return reduce::with_reducer(op, [&](const auto& reducer) {
-    return reduce::column_reduction(kName, reducer, y.data, x, reduce::rows_are_aligned(x), workspace,
-                                    stream);
+    return reduce::column_reduction(kName, reducer, y.data, x, rows_are_aligned(x.data, x.rows, x.stride),
+                                    workspace, stream);
   });
 }
 
@@ -29,7 +30,7 @@ Status index_in_columns(const char* name, VectorView<int64_t> index, MatrixView<
   reduce::check_index(check, x.rows, "rows");
   RONDO_RETURN_IF_ERROR(check.status());
   return reduce::column_reduction(name, reduce::IndexOfExtreme{flip}, index.data, x,
-                                  reduce::rows_are_aligned(x), workspace, stream);
+                                  rows_are_aligned(x.data, x.rows, x.stride), workspace, stream);
 }
 
 }  // namespace

@@ -25,13 +25,6 @@ inline void check_index(ArgumentCheck& check, int64_t values, const char* side) 
                 " for an index");
 }
 
-// Whether all rows begin at multiples of 16 bytes.
-template <class T>
-bool rows_are_aligned(const MatrixView<const T>& x) {
-  constexpr int64_t kPack = 16 / sizeof(T);
-  return reinterpret_cast<uintptr_t>(x.data) % 16 == 0 && (x.rows <= 1 || x.stride % kPack == 0);
-}
-
 // start(reducer) with the reducer of the operator.
 template <class Start>
 Status with_reducer(ReduceOperator op, Start start) {

@@ -1,4 +1,5 @@
 #include <rondo/kernels/reduce/reduce.h>
+#include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/reduce/reduce_operators.cuh>
 #include <rondo/kernels/reduce/row_reduction.cuh>
 
@@ -15,7 +16,8 @@ Status reduce_rows_by(VectorView<float> y, MatrixView<const T> x, ReduceOperator
                          reduce_rows_workspace_bytes(x.rows, x.cols));
   RONDO_RETURN_IF_ERROR(check.status());
   return reduce::with_reducer(op, [&](const auto& reducer) {
-    return reduce::row_reduction(kName, reducer, y.data, x, reduce::rows_are_aligned(x), workspace, stream);
+    return reduce::row_reduction(kName, reducer, y.data, x, rows_are_aligned(x.data, x.rows, x.stride),
+                                 workspace, stream);
   });
 }
 
@@ -27,8 +29,8 @@ Status index_in_rows(const char* name, VectorView<int64_t> index, MatrixView<con
                          reduce_rows_workspace_bytes(x.rows, x.cols));
   reduce::check_index(check, x.cols, "cols");
   RONDO_RETURN_IF_ERROR(check.status());
-  return reduce::row_reduction(name, reduce::IndexOfExtreme{flip}, index.data, x, reduce::rows_are_aligned(x),
-                               workspace, stream);
+  return reduce::row_reduction(name, reduce::IndexOfExtreme{flip}, index.data, x,
+                               rows_are_aligned(x.data, x.rows, x.stride), workspace, stream);
 }
 
 }  // namespace
