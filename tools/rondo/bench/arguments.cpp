@@ -72,7 +72,7 @@ void add_bench_options(const Command& command, const bench::Operator& of, BenchA
       add_integer(command, "--samples", "N", "Samples of each row [as many as --time allows]", to.samples, 1,
                   kMostSamples);
   command
-      .add("--time", "SECONDS", concat("Device time of each row [", to.seconds, "]"),
+      .add("--time", "SEC", concat("Seconds on the device, of each row [", to.seconds, "]"),
            [&](const std::string& s) { to.seconds = read_seconds(s); })
       .excludes(samples);
   add_word(command, "--peer", "NAME",
