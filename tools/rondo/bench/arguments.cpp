@@ -75,10 +75,7 @@ void add_bench_options(const Command& command, const bench::Operator& of, BenchA
       .add("--time", "SEC", concat("Seconds on the device, of each row [", to.seconds, "]"),
            [&](const std::string& s) { to.seconds = read_seconds(s); })
       .excludes(samples);
-  add_word(command, "--peer", "NAME",
-           "Also time PyTorch (torch), or on a GPU the vendor's library (cublas for gemm, cudnn for conv), "
-           "in turns",
-           to.peer, {"torch", "cublas", "cudnn"});
+  add_word(command, "--peer", "NAME", "Also time PyTorch, in turns with Rondo: torch", to.peer, {"torch"});
   add_path(command, "--python", "PROGRAM", "The Python of --peer torch [python3]", to.python);
   add_output(command, to);
   command.when_parsed([&to] { check(to); });
@@ -89,10 +86,6 @@ void add_bench_options(const Command& command, const bench::Operator& of, BenchA
 void check(const BenchArguments& a) {
   if (a.type != DType::float32 && a.math != Math::fp32)
     throw Error(bad_argument("--math is '", name_of(a.math), "', which is for --type float32"));
-  if (a.peer == "cublas" && a.operation != "gemm")
-    throw Error(bad_argument("--peer is 'cublas', which is for gemm"));
-  if (a.peer == "cudnn" && a.operation != "conv")
-    throw Error(bad_argument("--peer is 'cudnn', which is for conv"));
   if (!a.svg.empty() && a.sweep.empty())
     throw Error(bad_argument("--svg draws a sweep, and --sweep was not given"));
   if (a.json == "-" && a.csv == "-")

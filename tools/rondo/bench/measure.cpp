@@ -81,16 +81,19 @@ BenchReport run_bench(const BenchArguments& a) {
   throw_if_error(count_devices(devices));
   if (devices == 0)
     throw Error(bad_argument("no CUDA device here; the preset cpu builds a rondo that needs none"));
+  std::vector<bench::OperatorRequest> requests;
+  for (const bench::Shape& shape : shapes_of(a))
+    for (const std::string& pass : passes_of(a)) {
+      requests.push_back({shape, a.kind, pass, a.type, a.math, a.transpose_a, a.transpose_b});
+      bench::make_call(a.operation, requests.back());  // refuses sizes before anything is measured
+    }
   const std::unique_ptr<BenchPeer> peer = make_peer(a);
   BenchReport report = {.arguments = a,
                         .machine = bench::machine_name(),
                         .device = describe_device(0),
                         .cache = bench::last_level_cache(),
                         .peaks = bench::peaks()};
-  for (const bench::Shape& shape : shapes_of(a))
-    for (const std::string& pass : passes_of(a))
-      measure_call(a, {shape, a.kind, pass, a.type, a.math, a.transpose_a, a.transpose_b}, peer.get(),
-                   report);
+  for (const bench::OperatorRequest& request : requests) measure_call(a, request, peer.get(), report);
   report.tensor_flops_per_second = bench::tensor_flops_per_second(report.arithmetic);
   if (peer) report.peer = peer->name();
   return report;
