@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/bench/operators/product_sample.h>
+#include <rondo/bench/operators/product_shape.h>
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/timing/inputs.h>
 #include <rondo/kernels/gemm/tensor_ladder/tensor_rungs.h>
@@ -12,14 +13,6 @@
 #include <vector>
 
 namespace rondo::bench {
-
-struct ProductShape {
-  GemmShape size;
-  bool transpose_a = false, transpose_b = false;
-
-  // "nt": op(a) = a, op(b) = b^T
-  std::string layout() const { return std::string(transpose_a ? "t" : "n") + (transpose_b ? "t" : "n"); }
-};
 
 // T: float, __nv_bfloat16 or __half, of all three matrices.
 template <class T>

@@ -6,7 +6,7 @@
 
 #include <rondo/bench/ladder/product.h>
 #include <rondo/bench/support/bench.h>
-#include <rondo/bench/vendor/column_major_gemm.h>
+#include <rondo/bench/operators/column_major_gemm.h>
 #include <rondo/bench/vendor/loaded_library.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/runtime/platform.h>

@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <rondo/bench/vendor/column_major_gemm.h>
+#include <rondo/bench/ladder/product.h>
+#include <rondo/bench/operators/column_major_gemm.h>
 #include <rondo/bench/vendor/conv_layers.h>
 #include <rondo/bench/vendor/loaded_library.h>
 #include <rondo/nn/models/models.h>

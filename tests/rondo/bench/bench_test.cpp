@@ -97,7 +97,8 @@ TEST(Bench, InvalidCommandLinesAreRefused) {
       {"gemm --time nan", {"--time is 'nan'"}},
       {"gemm --svg a.svg", {"--svg draws a sweep, and --sweep was not given"}},
       {"gemm --json - --csv -", {"only one can be written to the standard output"}},
-      {"gemm --peer mkl", {"--peer is 'mkl', must be torch"}}};
+      {"gemm --peer mkl", {"--peer is 'mkl', must be torch or cublas"}},
+      {"conv --peer cublas", {"--peer is 'cublas', must be torch"}}};
   for (const auto& [line, parts] : cases) expect_refused("bench " + line, parts);
 }
 

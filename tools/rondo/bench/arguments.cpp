@@ -75,7 +75,9 @@ void add_bench_options(const Command& command, const bench::Operator& of, BenchA
       .add("--time", "SEC", concat("Seconds on the device, of each row [", to.seconds, "]"),
            [&](const std::string& s) { to.seconds = read_seconds(s); })
       .excludes(samples);
-  add_word(command, "--peer", "NAME", "Also time PyTorch, in turns with Rondo: torch", to.peer, {"torch"});
+  const std::vector<std::string> peers = to.operation == "gemm" ? std::vector<std::string>{"torch", "cublas"}
+                                                                : std::vector<std::string>{"torch"};
+  add_word(command, "--peer", "NAME", concat("Also time a peer, in turns: ", any_of(peers)), to.peer, peers);
   add_path(command, "--python", "PROGRAM", "The Python of --peer torch [python3]", to.python);
   add_output(command, to);
   command.when_parsed([&to] { check(to); });

@@ -39,7 +39,7 @@ struct BenchArguments {
   BenchCache cache = BenchCache::both;
   std::optional<int64_t> samples;  // not given: as many as `seconds` allow
   double seconds = 0.5;            // of device time, for each row
-  std::string peer;                // torch; empty: none
+  std::string peer;                // torch, or of gemm cublas; empty: none
   std::string python = "python3";  // of the peer torch
   std::string json, csv, svg;      // empty: not requested; of the first two "-": the standard output
 };

@@ -54,7 +54,7 @@ void measure_call(const BenchArguments& a, const bench::OperatorRequest& request
       bench::make_operands(call, wants_cold ? cold_sets(set_bytes, report.cache.bytes) : 1);
   if (!bench::runs_right(call, sets))
     throw Error(Status(StatusCode::device_failed, concat(call.name, ": the result is wrong")));
-  if (peer) peer->begin({a.operation, request, &sets, sets.count()});
+  if (peer) peer->begin({a.operation, request, &sets});
   report.arithmetic = call.arithmetic;
   for (const bool cold : {true, false}) {
     if (cold ? !wants_cold : !wants_hot) continue;

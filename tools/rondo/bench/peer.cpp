@@ -1,9 +1,10 @@
-#include <rondo/tools/rondo/bench/peer.h>
+#include <rondo/tools/rondo/bench/cublas_peer.h>
 
 namespace rondo::program {
 
 std::unique_ptr<BenchPeer> make_peer(const BenchArguments& arguments) {
   if (arguments.peer.empty()) return nullptr;
+  if (arguments.peer == "cublas") return make_cublas_peer(load_cublas());
   return make_torch_peer(arguments.python);
 }
 

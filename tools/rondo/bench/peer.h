@@ -11,12 +11,11 @@
 
 namespace rondo::program {
 
-// What a peer computes: a call of Rondo's, on as many sets of operands of its own or of the call's.
+// What a peer computes: a call of Rondo's, on the same operands, or on as many sets of its own.
 struct PeerWork {
   std::string operation;
   bench::OperatorRequest request;
-  const bench::OperandSets* cold = nullptr;  // null: only hot calls are timed
-  int64_t cold_sets = 1;
+  const bench::OperandSets* operands = nullptr;
 };
 
 class BenchPeer {

@@ -46,7 +46,7 @@ class TorchPeer : public BenchPeer {
          {"transpose_a", r.transpose_a},
          {"transpose_b", r.transpose_b},
          {"shape", shape},
-         {"sets", work.cold_sets}});
+         {"sets", work.operands->count()}});
   }
 
   void sample(bool cold, int64_t count, std::vector<double>& seconds) override {

@@ -1,7 +1,7 @@
 // The arguments of a column-major library (cuBLAS) for a product of row-major matrices.
 #pragma once
 
-#include <rondo/bench/ladder/product.h>
+#include <rondo/bench/operators/product_shape.h>
 
 #include <cstdint>
 
