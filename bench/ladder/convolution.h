@@ -1,7 +1,6 @@
 // A convolution for the benchmarks: its tensors of N(0, 1) values, the three operations, and a check.
 #pragma once
 
-#include <rondo/bench/ladder/conv_sample.h>
 #include <rondo/bench/ladder/product.h>
 #include <rondo/bench/operators/conv_sample.h>
 #include <rondo/bench/support/bench.h>

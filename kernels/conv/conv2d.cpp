@@ -1,11 +1,11 @@
-// The convolutions, and the transposed one, by the kernel that conv_plan.h chooses.
+// The convolutions by the kernel that conv_plan.h chooses.
 #include <rondo/kernels/conv/conv2d.h>
 
 #include <rondo/kernels/conv/conv_checks.h>
 #include <rondo/kernels/conv/conv_plan.h>
-#include <rondo/kernels/conv/conv_transpose2d.h>
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/conv/direct/grouped.h>
+#include <rondo/kernels/conv/planned_conv.h>
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
@@ -15,28 +15,6 @@
 
 namespace rondo {
 namespace {
-
-// The workspace of `plan`, or without one of the plans on all devices.
-int64_t workspace_bytes(const ConvProblem& problem, const ConvPlan* plan) {
-  return plan ? workspace_bytes(problem, *plan) : workspace_bytes(problem);
-}
-
-// `plan`, or without one that of the current device.
-Status find_plan(const char* name, const ConvProblem& problem, const ConvPlan* plan, ConvPlan* found) {
-  if (plan) {
-    *found = *plan;
-    if (problem.geometry.groups > 1 && plan->method != ConvMethod::grouped)
-      return bad_argument(name, ": the plan is for one group, the convolution has ", problem.geometry.groups);
-    if (plan->method != ConvMethod::implicit_gemm || plan->gemm.tile.arithmetic == problem.arithmetic)
-      return {};
-    return bad_argument(name, ": the tile is one of ", name_of(plan->gemm.tile.arithmetic),
-                        ", the convolution one of ", name_of(problem.arithmetic));
-  }
-  DeviceProperties device;
-  RONDO_RETURN_IF_ERROR(device_properties(&device));
-  *found = choose_conv_plan(problem, device);
-  return {};
-}
 
 // y with all of its epilogue but the sums. Sets `parts` to the number of parts in epilogue.moments: 0 if the
 // kernel does not compute them.
@@ -53,26 +31,6 @@ Status forward(const ConvPlan& plan, T* y, const T* x, const T* filter, const Co
   if (plan.method == ConvMethod::grouped) return grouped_forward(y, x, filter, epilogue, g, stream);
   const ImplicitGemmArguments<T> arguments = {y, x, filter, epilogue, g, plan.splits};
   return run_implicit_gemm("conv2d_forward", ConvOperation::forward, plan.gemm, arguments, workspace, parts,
-                           stream);
-}
-
-// dx, or the result of a transposed convolution.
-template <class T>
-Status run_data_gradient(const char* name, const ConvPlan* wanted, const ConvProblem& problem, T* to,
-                         const T* from, const T* filter, const ConvEpilogue<T>& epilogue, Workspace workspace,
-                         cudaStream_t stream) {
-  const ConvGeometry& g = problem.geometry;
-  ConvPlan plan;
-  RONDO_RETURN_IF_ERROR(find_plan(name, problem, wanted, &plan));
-  if constexpr (std::is_same_v<T, float>) {
-    if (plan.method == ConvMethod::winograd)
-      return winograd::data_gradient(plan.winograd_tile, to, from, filter, epilogue, g,
-                                     static_cast<float*>(workspace.data), stream);
-  }
-  if (plan.method == ConvMethod::grouped) return grouped_data_gradient(to, from, filter, epilogue, g, stream);
-  const ImplicitGemmArguments<T> arguments = {to, from, filter, epilogue, g, plan.splits};
-  int64_t no_parts = 0;
-  return run_implicit_gemm(name, ConvOperation::data_gradient, plan.gemm, arguments, workspace, &no_parts,
                            stream);
 }
 
@@ -171,35 +129,6 @@ Status conv2d_data_gradient_with_plan(const ConvPlan* wanted, ImageView<T> dx, I
 }
 
 template <class T>
-Status conv_transpose2d_with_plan(const ConvPlan* wanted, ImageView<T> y, ImageView<const T> x,
-                                  FilterView<const T> filter, const Conv2dOptions& options,
-                                  const ConvTranspose2dEpilogue& epilogue, Workspace workspace,
-                                  cudaStream_t stream) {
-  constexpr const char* kName = "conv_transpose2d";
-  const VectorView<const float>& bias = epilogue.bias;
-  ConvGeometry g;
-  RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "y", "x", "filter"}, y, x, filter, options, &g));
-  const ConvProblem problem = {ConvOperation::data_gradient,
-                               g,
-                               arithmetic_of(dtype_of<T>, options.math),
-                               options.algorithm,
-                               x.data,
-                               filter.data};
-  ArgumentCheck check(kName);
-  check.output("y", y);
-  check.input("x", x);
-  check.input("filter", filter);
-  check.optional_input("bias", bias);
-  if (bias.data)
-    check.require(bias.size == g.c, "bias has ", counted(bias.size, "element"),
-                  ", must be the channels of y, ", g.c);
-  check.workspace(workspace, workspace_bytes(problem, wanted));
-  RONDO_RETURN_IF_ERROR(check.status());
-  return run_data_gradient<T>(kName, wanted, problem, y.data, x.data, filter.data,
-                              {.bias = bias.data, .relu = epilogue.relu}, workspace, stream);
-}
-
-template <class T>
 Status conv2d_filter_gradient_with_plan(const ConvPlan* wanted, FilterView<float> dw, ImageView<const T> dy,
                                         ImageView<const T> x, const Conv2dOptions& options,
                                         const Conv2dFilterGradientEpilogue& epilogue, Workspace workspace,
@@ -272,9 +201,6 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
   template Status conv2d_data_gradient_with_plan(                                                       \
       const ConvPlan*, ImageView<T>, ImageView<const T>, FilterView<const T>, const Conv2dOptions&,     \
       const Conv2dDataGradientEpilogue&, Workspace, cudaStream_t);                                      \
-  template Status conv_transpose2d_with_plan(const ConvPlan*, ImageView<T>, ImageView<const T>,         \
-                                             FilterView<const T>, const Conv2dOptions&,                 \
-                                             const ConvTranspose2dEpilogue&, Workspace, cudaStream_t);  \
   template Status conv2d_filter_gradient_with_plan(                                                     \
       const ConvPlan*, FilterView<float>, ImageView<const T>, ImageView<const T>, const Conv2dOptions&, \
       const Conv2dFilterGradientEpilogue&, Workspace, cudaStream_t);

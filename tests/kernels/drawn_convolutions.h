@@ -186,7 +186,7 @@ class ConvDraws {
     ConvTranspose2dEpilogue of_transposed;
     if (d.fused) {
       epilogue = Conv2dEpilogueOf<T>{.bias = dev_bias.view(), .relu = true};
-      of_transposed = {.bias = dev_transposed_bias.view(), .relu = true};
+      of_transposed = ConvTranspose2dEpilogue{.bias = dev_transposed_bias.view(), .relu = true};
     }
 
     EXPECT_TRUE(ok(conv2d_forward_with_plan<T>(
