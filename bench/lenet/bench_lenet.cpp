@@ -2,10 +2,10 @@
 // and needs no data set; `rondo train lenet` times the real one.
 
 #include <rondo/bench/support/bench.h>
+#include <rondo/bench/timing/inputs.h>
 #include <rondo/nn/fit/fit.h>
 #include <rondo/nn/lenet_from_scratch.h>
 #include <rondo/nn/models/models.h>
-#include <rondo/bench/timing/inputs.h>
 
 #include <cmath>
 

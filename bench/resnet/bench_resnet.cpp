@@ -3,10 +3,10 @@
 // the same step with PyTorch.
 
 #include <rondo/bench/support/bench.h>
-#include <rondo/nn/train/data_parallel.h>
-#include <rondo/nn/models/models.h>
-#include <rondo/nn/diagnostics/summary.h>
 #include <rondo/bench/timing/inputs.h>
+#include <rondo/nn/diagnostics/summary.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/nn/train/data_parallel.h>
 
 #include <chrono>
 #include <vector>

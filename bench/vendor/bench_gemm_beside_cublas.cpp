@@ -5,8 +5,8 @@
 #include <cublas_v2.h>
 
 #include <rondo/bench/ladder/product.h>
-#include <rondo/bench/support/bench.h>
 #include <rondo/bench/operators/column_major_gemm.h>
+#include <rondo/bench/support/bench.h>
 #include <rondo/bench/vendor/loaded_library.h>
 #include <rondo/kernels/gemm/ladder/gemm_variants.h>
 #include <rondo/kernels/runtime/platform.h>
