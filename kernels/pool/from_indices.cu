@@ -100,7 +100,7 @@ Status launch_put_back(const char* operation, ImageView<T> image, ImageView<cons
   });
 }
 
-// `image` and `pooled`: name and view.
+// Names and views. `pooled`, one of the other two, has the shape of `indices`.
 template <class Written, class Read, class Pooled>
 Status check_operands(const char* operation, const char* written, const Written& output, const char* read,
                       const Read& input, ImageView<const int32_t> indices, const char* pooled_name,
