@@ -1,5 +1,6 @@
 // The three convolutions on the layers of LeNet and of a ResNet for 28 x 28 images, in every arithmetic.
-// Where Winograd's algorithm is selected, the direct algorithm is also timed. FLOPs are those of the
+// Where Winograd's algorithm is selected, the direct algorithm is also timed; and for few channels the filter
+// gradient with that of the bias, whose sums have no bytes and hardly any work of their own. FLOPs are those of the
 // definition, so a share may be above 1.
 
 #include <rondo/bench/ladder/convolution.h>
@@ -14,8 +15,8 @@ namespace {
 
 template <class T>
 void time_convolution(benchmark::State& state, const ConvLayer& layer, ConvOp op, ConvAlgorithm algorithm,
-                      Math math) {
-  Convolution<T> convolution(layer, algorithm, math);
+                      Math math, bool with_bias) {
+  Convolution<T> convolution(layer, algorithm, math, with_bias);
   const double rounding = sizeof(T) == 2 ? 0x1p-8 : math == Math::tf32 ? 0x1p-11 : 0x1p-24;
   if (!convolution.is_right(op, rounding)) return state.SkipWithError("the convolution is wrong");
   const Work work = convolution.work(layer);
@@ -43,9 +44,11 @@ constexpr ConvLayer kLayers[] = {
 
 // "conv2d_forward/lenet1/images:8", with tensor cores "conv2d_forward/lenet1/images:8/bf16".
 template <class T>
-void add(const std::string& name, const ConvLayer& layer, ConvOp op, ConvAlgorithm algorithm, Math math) {
+void add(const std::string& name, const ConvLayer& layer, ConvOp op, ConvAlgorithm algorithm, Math math,
+         bool with_bias = false) {
   benchmark::RegisterBenchmark(
-      name.c_str(), [=](benchmark::State& state) { time_convolution<T>(state, layer, op, algorithm, math); })
+      name.c_str(),
+      [=](benchmark::State& state) { time_convolution<T>(state, layer, op, algorithm, math, with_bias); })
       ->UseManualTime()
       ->Unit(benchmark::kMicrosecond);
 }
@@ -76,6 +79,8 @@ const bool registered = register_on_device([] {
         add<float>(name + "/tf32x3", layer, op, ConvAlgorithm::automatic, Math::tf32x3);
       }
       if (has_bf16) add<__nv_bfloat16>(name + "/bf16", layer, op, ConvAlgorithm::automatic, Math::fp32);
+      if (op == ConvOp::filter_gradient && layer.c <= 4)
+        add<float>(name + "/bias", layer, op, ConvAlgorithm::automatic, Math::fp32, true);
       if (has_fp16) add<__half>(name + "/fp16", layer, op, ConvAlgorithm::automatic, Math::fp32);
     }
 });
