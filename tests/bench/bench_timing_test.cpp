@@ -1,4 +1,5 @@
-// bench/timing: percentiles, samples of calls whose operands take turns, caches, and the peaks of tensor cores.
+// bench/timing: percentiles, samples of calls whose operands take turns, caches, and the peaks of tensor
+// cores.
 #include <gtest/gtest.h>
 
 #include <rondo/bench/timing/bound.h>

@@ -11,8 +11,8 @@
 namespace rondo::program {
 
 // The functions of cuBLAS that the peer calls. Enumerations are ints, with the values of "cuBLAS Library",
-// NVIDIA: CUBLAS_OP_N 0 and CUBLAS_OP_T 1; CUDA_R_32F 0, CUDA_R_16F 2 and CUDA_R_16BF 14; CUBLAS_COMPUTE_32F 68
-// and CUBLAS_COMPUTE_32F_FAST_TF32 77; CUBLAS_GEMM_DEFAULT -1.
+// NVIDIA: CUBLAS_OP_N 0 and CUBLAS_OP_T 1; CUDA_R_32F 0, CUDA_R_16F 2 and CUDA_R_16BF 14;
+// CUBLAS_COMPUTE_32F 68 and CUBLAS_COMPUTE_32F_FAST_TF32 77; CUBLAS_GEMM_DEFAULT -1.
 struct CublasFunctions {
   int (*create)(void** handle) = nullptr;
   int (*destroy)(void* handle) = nullptr;

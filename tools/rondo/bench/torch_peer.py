@@ -88,7 +88,8 @@ class Maker:
         if kind != "batch":  # whose parameters are float32 in every type, as Rondo's are
             gamma, beta = gamma.to(self.dtype), beta.to(self.dtype)
         if kind == "batch":
-            return self.passes(lambda: F.batch_norm(x, None, None, gamma, beta, training=True), x, gamma, beta)
+            return self.passes(lambda: F.batch_norm(x, None, None, gamma, beta, training=True),
+                               x, gamma, beta)
         if kind == "layer":
             return self.passes(lambda: F.layer_norm(x, (width,), gamma, beta), x, gamma, beta)
         if kind == "rms":
@@ -191,8 +192,8 @@ class Calls:
 
 def start(question):
     if torch is None:
-        raise Refusal(f"PyTorch cannot be imported by {sys.executable}: {IMPORT_ERROR}; --python PROGRAM names "
-                      "another Python")
+        raise Refusal(f"PyTorch cannot be imported by {sys.executable}: {IMPORT_ERROR}; "
+                      "--python PROGRAM names another Python")
     if question["device"] == "cuda" and not torch.cuda.is_available():
         raise Refusal("this PyTorch has no CUDA device")
     torch.set_num_threads(question["threads"])
