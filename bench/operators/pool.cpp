@@ -65,7 +65,8 @@ PoolShape pool_shape(const OperatorRequest& request) {
                               .dilation_w = dilation};
   const std::string dilated = dilation > 1 ? concat(" and dilation ", dilation) : "";
   if (const int64_t most = saturating_product({window - 1, dilation}); pad > most)
-    throw Error(bad_argument("pad is ", pad, ", must be at most ", most, " with windows of ", window, dilated));
+    throw Error(
+        bad_argument("pad is ", pad, ", must be at most ", most, " with windows of ", window, dilated));
   const int64_t p = pooled_height(s["h"], of_call), q = pooled_width(s["w"], of_call);
   if (p == 0 || q == 0)
     throw Error(bad_argument("windows of ", window, dilated, " do not fit the padded image of ",
@@ -154,17 +155,15 @@ OperatorCall pool_with_indices(const PoolShape& s, const std::string& pass) {
   OperatorCall call;
   OperandList& list = call.operands;
   const bool forward = pass == "forward", to_image = pass == "backward" || pass == "unpool";
-  const auto image = list.add<T>(s.x_size(), to_image ? Role::result : Role::input,
-                                 to_image ? Fill::nothing : Fill::normal);
-  const auto pooled = list.add<T>(s.y_size(), to_image ? Role::input : Role::result,
-                                  to_image ? Fill::normal : Fill::nothing);
+  const auto image =
+      list.add<T>(s.x_size(), to_image ? Role::result : Role::input, to_image ? Fill::nothing : Fill::normal);
+  const auto pooled =
+      list.add<T>(s.y_size(), to_image ? Role::input : Role::result, to_image ? Fill::normal : Fill::nothing);
   const auto indices = list.add<int32_t>(s.y_size(), forward ? Role::result : Role::input);
   // What the indices of the other passes come from.
   const auto x = list.add<T>(forward ? 0 : s.x_size(), Role::scratch, Fill::normal);
   const auto y = list.add<T>(forward ? 0 : s.y_size(), Role::scratch);
-  const auto image_view = [=](const Operands& o, auto id) {
-    return ImageView<T>{o[id], s.n, s.h, s.w, s.c};
-  };
+  const auto image_view = [=](const Operands& o, auto id) { return ImageView<T>{o[id], s.n, s.h, s.w, s.c}; };
   const auto pooled_view = [=](auto* data) {
     return ImageView<std::remove_pointer_t<decltype(data)>>{data, s.n, s.p, s.q, s.c};
   };
@@ -178,8 +177,7 @@ OperatorCall pool_with_indices(const PoolShape& s, const std::string& pass) {
     const ImageView<T> of_image = image_view(o, image), of_windows = pooled_view(o[pooled]);
     const ImageView<int32_t> at = pooled_view(o[indices]);
     if (pass == "forward") return with_indices(o, pooled, image, stream);
-    if (pass == "backward")
-      return max_pool_with_indices_backward(of_image, of_windows, at, s.window, stream);
+    if (pass == "backward") return max_pool_with_indices_backward(of_image, of_windows, at, s.window, stream);
     if (pass == "unpool") return max_unpool(of_image, of_windows, at, s.window, stream);
     return max_unpool_backward(of_windows, of_image, at, s.window, stream);
   };
@@ -187,25 +185,42 @@ OperatorCall pool_with_indices(const PoolShape& s, const std::string& pass) {
     const auto source = [&](int64_t i) {  // the index in the images of window i
       return (i / s.c / s.q / s.p * s.h * s.w + host.after(indices)[i]) * s.c + i % s.c;
     };
-    if (!to_image)
-      return check_some(s.y_size(), [&](int64_t i) {
-        const T* const from = host.after(image);
-        const int64_t wanted = forward ? s.first_maximum(from, i / s.c / s.q / s.p, i / s.c / s.q % s.p,
-                                                         i / s.c % s.q, i % s.c)
-                                       : source(i);
-        return source(i) == wanted &&
-               static_cast<float>(host.after(pooled)[i]) == static_cast<float>(from[wanted]);
-      });
-    return check_some(s.x_size(), [&](int64_t i) {
-      double sum = 0, magnitude = 0, last = 0;
+    // Calls visit(window) for the windows whose maximum is element i of the images.
+    const auto visit_sources = [&](int64_t i, const auto& visit) {
       s.visit_windows_of(i / s.c / s.w % s.h, i / s.c % s.w, [&](int64_t row, int64_t col) {
         const int64_t at = ((i / s.c / s.w / s.h * s.p + row) * s.q + col) * s.c + i % s.c;
-        if (source(at) != i) return;
-        last = static_cast<float>(host.after(pooled)[at]);
-        sum += last, magnitude += std::abs(last);
+        if (source(at) == i) visit(at);
       });
-      return pass == "unpool" ? is_close(host.after(image)[i], last, std::abs(last))
-                              : is_close(host.after(image)[i], sum, magnitude);
+    };
+    const auto of_image = [&](int64_t i) {
+      return static_cast<double>(static_cast<float>(host.after(image)[i]));
+    };
+    const auto of_window = [&](int64_t i) {
+      return static_cast<double>(static_cast<float>(host.after(pooled)[i]));
+    };
+    if (forward)
+      return check_some(s.y_size(), [&](int64_t i) {
+        const int64_t first = s.first_maximum(host.after(image), i / s.c / s.q / s.p, i / s.c / s.q % s.p,
+                                              i / s.c % s.q, i % s.c);
+        return source(i) == first && of_window(i) == of_image(first);
+      });
+    if (pass == "backward")
+      return check_some(s.x_size(), [&](int64_t i) {
+        double sum = 0, magnitude = 0;
+        visit_sources(i, [&](int64_t at) { sum += of_window(at), magnitude += std::abs(of_window(at)); });
+        return is_close(host.after(image)[i], sum, magnitude);
+      });
+    // Of several windows with the same maximum the last one counts.
+    if (pass == "unpool")
+      return check_some(s.x_size(), [&](int64_t i) {
+        double last = 0;
+        visit_sources(i, [&](int64_t at) { last = of_window(at); });
+        return of_image(i) == last;
+      });
+    return check_some(s.y_size(), [&](int64_t i) {
+      int64_t last = -1;
+      visit_sources(source(i), [&](int64_t at) { last = at; });
+      return of_window(i) == (last == i ? of_image(source(i)) : 0);
     });
   };
   return call;

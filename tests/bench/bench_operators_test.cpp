@@ -151,8 +151,8 @@ TEST(Operators, SizesThatDoNotFitAreRefused) {
   EXPECT_EQ(with("conv", 0, {{"groups", 5}}), "groups is 5, must divide c, which is 64, and k, which is 64");
   EXPECT_EQ(with("conv", 0, {{"r", 40}, {"pad", 0}}),
             "the filter is 40 x 3, must be at most the padded image: 28 x 28");
-  EXPECT_EQ(with("pool", 0, {{"pad", 2}}), "pad is 2, must be below window, which is 2");
-  EXPECT_EQ(with("pool", 1, {{"window", 29}}), "window is 29, must be at most the padded image: 28 x 28");
+  EXPECT_EQ(with("pool", 0, {{"pad", 2}}), "pad is 2, must be at most 1 with windows of 2");
+  EXPECT_EQ(with("pool", 1, {{"window", 29}}), "windows of 29 do not fit the padded image of 28 x 28");
   EXPECT_EQ(with("norm", 3, {{"groups", 7}}), "groups is 7, must divide c, which is 64");
   EXPECT_NE(error_of_call("softmax", {.pass = "sideways"}), "");
   EXPECT_NE(error_of_call("softmax", {.kind = "hardmax"}), "");

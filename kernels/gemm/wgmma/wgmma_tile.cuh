@@ -21,14 +21,6 @@
 #include <cstdint>
 #include <type_traits>
 
-// Unrolls a loop over many registers. A CPU has them in memory, and compiles the loop in a fraction of the
-// time.
-#ifdef __SIMT__
-#define RONDO_UNROLL_ON_GPU
-#else
-#define RONDO_UNROLL_ON_GPU RONDO_UNROLL
-#endif
-
 namespace rondo {
 
 inline constexpr int kWarpgroup = 128;               // threads

@@ -107,7 +107,8 @@ TEST(Bench, SizesThatDoNotFitAreRefusedBeforeTheyAreTimed) {
   EXPECT_EQ(
       missing(test::error_of([] { output_of("conv --shape groups=5"); }), {"groups is 5, must divide c"}),
       "");
-  EXPECT_EQ(missing(test::error_of([] { output_of("pool --shape window=29"); }), {"windows of 29 do not fit"}), "");
+  EXPECT_EQ(
+      missing(test::error_of([] { output_of("pool --shape window=29"); }), {"windows of 29 do not fit"}), "");
 }
 
 // ---- Cold calls ----
