@@ -62,9 +62,10 @@ namespace rondo {
 // Traffic of all three: at least the bytes of x, y and the filter. beta adds a read of the result.
 //
 // Workspace: the size that conv2d_workspace_bytes() returns for the operation; for a forward convolution with
-// sums, `forward_sums`, and for a filter gradient with a bias gradient, `filter_gradient_bias`. It holds the transformed filter of Winograd's algorithm, the transposed filter of a
-// data gradient in tf32 or tf32x3 (for wgmma), the partial sums of dw, and of y and dx with few pixels and a
-// long sum, and the partial sums for `sums`. Fewer images may need a larger one: their sums have more parts.
+// sums, `forward_sums`, and for a filter gradient with a bias gradient, `filter_gradient_bias`. It holds the
+// transformed filter of Winograd's algorithm, the transposed filter of a data gradient in tf32 or tf32x3 (for
+// wgmma), the partial sums of dw, and of y and dx with few pixels and a long sum, and the partial sums for
+// `sums`. Fewer images may need a larger one: their sums have more parts.
 template <class T, class X, class W>
 [[nodiscard]] Status conv2d_forward(ImageView<T> y, ImageView<X> x, FilterView<W> filter,
                                     const Conv2dOptions& options, const Conv2dEpilogueOf<T>& epilogue,

@@ -50,8 +50,9 @@ template <class T, class X, class W>
 
 // The number of rows (columns) of y: (size - 1) * stride + covered - pad - end + output_padding, where the
 // taps of the filter cover (filter - 1) * dilation + 1 rows, and `end` is the padding behind the last row. 0
-// where that is negative, for an output padding that is not below the stride, for sizes of 2^31 or more, and
-// for arguments that conv_transpose2d() rejects. Otherwise conv2d_output_size() of the result is `size`.
+// where that is negative, for an output padding that is not below the stride, and for arguments below their
+// least value or of 2^31 or more. Otherwise conv2d_output_size() of the result is `size`. The result can be
+// larger than what conv_transpose2d() accepts.
 constexpr int64_t conv_transpose2d_output_size(int64_t size, int64_t filter, int64_t stride, int64_t pad,
                                                int64_t dilation, int64_t end, int64_t output_padding) {
   constexpr int64_t kLimit = int64_t{1} << 31;  // below which no product overflows

@@ -38,9 +38,10 @@ Status checked_binary(MatrixView<T> y, const detail::ElementwiseInput<T>& a,
   check.enumerator("op", op, BinaryOperator::maximum);
   RONDO_RETURN_IF_ERROR(check.status());
   using enum BinaryOperator;
-  constexpr decltype(run_binary<add, T>)* kRun[] = {run_binary<add, T>,      run_binary<subtract, T>,
-                                                    run_binary<multiply, T>, run_binary<divide, T>,
-                                                    run_binary<minimum, T>,  run_binary<maximum, T>};
+  using Input = const detail::ElementwiseInput<T>&;
+  using Run = Status (*)(MatrixView<T>, Input, Input, cudaStream_t);
+  constexpr Run kRun[] = {run_binary<add, T>,    run_binary<subtract, T>, run_binary<multiply, T>,
+                          run_binary<divide, T>, run_binary<minimum, T>,  run_binary<maximum, T>};
   return kRun[static_cast<int>(op)](y, a, b, stream);
 }
 

@@ -44,9 +44,10 @@ Status unary(MatrixView<T> y, NonDeduced<MatrixView<const T>> x, UnaryOperator o
   check.same_shape("x", x, "y", y);
   RONDO_RETURN_IF_ERROR(check.status());
   using enum UnaryOperator;
-  constexpr decltype(run_unary<negate, T>)* kRun[] = {
-      run_unary<negate, T>, run_unary<absolute, T>, run_unary<square, T>, run_unary<reciprocal, T>,
-      run_unary<sqrt, T>,   run_unary<exp, T>,      run_unary<log, T>,    run_unary<tanh, T>};
+  using Run = Status (*)(MatrixView<T>, MatrixView<const T>, cudaStream_t);
+  constexpr Run kRun[] = {run_unary<negate, T>,     run_unary<absolute, T>, run_unary<square, T>,
+                          run_unary<reciprocal, T>, run_unary<sqrt, T>,     run_unary<exp, T>,
+                          run_unary<log, T>,        run_unary<tanh, T>};
   return kRun[static_cast<int>(op)](y, x, stream);
 }
 

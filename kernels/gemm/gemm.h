@@ -1,4 +1,5 @@
-// Matrix products of float, bfloat16 and float16 matrices: 
+// Matrix products of float, bfloat16 and float16 matrices:
+//
 //   C = activation(alpha * op(A) * op(B) + beta * C + bias + residual)
 //
 // Source: the BLAS operation SGEMM (Dongarra et al., 1990), extended by a bias per column, a residual
@@ -27,8 +28,8 @@ namespace rondo {
 //   multiples of 16 bytes, and the sizes too, copies into shared memory are 16 bytes wide instead of one
 //   element.
 // Empty: does nothing if m or n is zero; computes the rest of the formula if k is zero.
-// Aliasing: c must not overlap a, b or the workspace; a and b may overlap. The residual may be c. Views of disjoint column ranges of
-//   one matrix do not count as overlapping.
+// Aliasing: c must not overlap a, b, the bias or the workspace; a and b may overlap. The residual may be c.
+//   Views of disjoint column ranges of one matrix do not count as overlapping.
 // Numerics: with Math::fp32, products and sums in fp32, in ascending order of k. A product and its addition
 //   are rounded once (a fused multiply-add) on GPUs, and on CPUs if the build uses the FMA instruction. The
 //   error of a result is at most about k * 2^-24 * sum |a_i b_i|. A long sum over k (split_k.h) is computed
@@ -58,7 +59,8 @@ template <class C, class A, class B>
 [[nodiscard]] Status gemm(MatrixView<C> c, MatrixView<A> a, MatrixView<B> b, const GemmOptions& options,
                           Workspace workspace, cudaStream_t stream);
 
-// c[i] = activation(alpha * op(a[i]) op(b[i]) + beta * c[i] + bias + residual[i]) for all `batches` products, in one launch.
+// c[i] = activation(alpha * op(a[i]) op(b[i]) + beta * c[i] + bias + residual[i]) for all `batches` products,
+// in one launch.
 //
 // The contract of gemm(), with these differences:
 // Layout: batch_stride elements from one matrix to the next. That of a or b may be 0: one matrix for all. The

@@ -33,7 +33,10 @@ void check_residual(ArgumentCheck* check, const GemmOptions& options, const View
   check->same_shape("residual", view, "c", c);
   check->require(r.rows <= 1 || r.stride == c.stride, "residual.stride is ", r.stride,
                  ", must be c.stride = ", c.stride);
-  if constexpr (requires { c.batches; })
+  if constexpr (!requires { c.batches; })
+    check->require(r.batches == 1, "residual has ", counted(r.batches, "matrix", "matrices"),
+                   ", must be one");
+  else
     check->require(c.batches <= 1 || r.batch_stride == c.batch_stride, "residual.batch_stride is ",
                    r.batch_stride, ", must be c.batch_stride = ", c.batch_stride);
 }

@@ -64,6 +64,12 @@ TorchTensor torch_tensor(const Graph& graph, const DeviceTensor& tensor, int par
       to.shape = to.sides = here.torch_shape;
       to.order.resize(to.sides.size());
       std::iota(to.order.begin(), to.order.end(), size_t{0});
+      // A linear layer behind Flatten, as below; its filter is [outputs, 1, 1, inputs].
+      const Shape image = input_of_parameter(graph, parameter);
+      if (tensor.shape.size() == 4 && image.size() == tensor.shape[3]) {
+        to.sides = {tensor.shape[0], image.height, image.width, image.channels};
+        to.order = {0, 3, 1, 2};
+      }
       return to;
     }
   }
@@ -132,12 +138,22 @@ bool begins_with_path(const std::string& name, const std::string& path) {
   return path.empty() || (name.starts_with(path) && (name.size() == path.size() || name[path.size()] == '.'));
 }
 
-// Replaces the longest path of `names` that the name begins with.
-std::string torch_name(const std::string& name, const StateDictNames& names) {
-  const std::pair<const std::string, std::string>* longest = nullptr;
+// The longest path of `names` that the name begins with, or null.
+const StateDictNames::value_type* longest_path(const std::string& name, const StateDictNames& names) {
+  const StateDictNames::value_type* longest = nullptr;
   for (const auto& entry : names)
     if (begins_with_path(name, entry.first) && (!longest || entry.first.size() >= longest->first.size()))
       longest = &entry;
+  return longest;
+}
+
+// Replaces the longest path of `names` that one of a tensor's names begins with: `here`, or `there`, the name
+// that PyTorch gives the tensor of such a module.
+std::string torch_name(const std::string& here, const std::string& there, const StateDictNames& names) {
+  const auto *of_here = longest_path(here, names), *longest = longest_path(there, names);
+  const bool by_there = longest && (!of_here || longest->first.size() >= of_here->first.size());
+  const std::string& name = by_there || !of_here ? there : here;
+  if (!by_there) longest = of_here;
   if (!longest) return name;
   std::string rest = name.substr(longest->first.size());
   if (rest.starts_with('.')) rest.erase(0, 1);
@@ -154,18 +170,24 @@ Tensors tensors_of(DataParallel& model, const StateDictNames& names) {
   tensors.here = parameter_tensors(model);
   const size_t parameters = tensors.here.size();
   for (DeviceTensor& state : state_tensors(model, false)) tensors.here.push_back(std::move(state));
+  for (size_t i = 0; i < tensors.here.size(); ++i)
+    tensors.there.push_back(
+        torch_tensor(model.graph(), tensors.here[i], i < parameters ? static_cast<int>(i) : -1));
+  const auto is_path_of = [](const std::string& path) {
+    return [&path](const auto& tensor) { return begins_with_path(tensor.name, path); };
+  };
   for (const auto& [path, to] : names)
-    if (std::ranges::none_of(tensors.here, [&](const auto& t) { return begins_with_path(t.name, path); }))
+    if (std::ranges::none_of(tensors.here, is_path_of(path)) &&
+        std::ranges::none_of(tensors.there, is_path_of(path)))
       throw Error(bad_argument("names: no tensor of the model begins with '", shown_name(path), "'"));
   std::map<std::string, std::string> taken;
   for (size_t i = 0; i < tensors.here.size(); ++i) {
     const DeviceTensor& tensor = tensors.here[i];
-    TorchTensor there = torch_tensor(model.graph(), tensor, i < parameters ? static_cast<int>(i) : -1);
-    there.name = torch_name(there.name, names);
+    TorchTensor& there = tensors.there[i];
+    there.name = torch_name(tensor.name, there.name, names);
     if (const auto [other, is_new] = taken.emplace(there.name, tensor.name); !is_new)
       throw Error(bad_argument("names: '", other->second, "' and '", tensor.name, "' both become '",
                                shown_name(there.name), "'"));
-    tensors.there.push_back(std::move(there));
   }
   return tensors;
 }

@@ -34,6 +34,8 @@ class PositionwiseLinear : public Module {
   explicit PositionwiseLinear(int64_t outputs) : PositionwiseLinear(outputs, Options{}) {}
   PositionwiseLinear(int64_t outputs, Options options) : outputs_(outputs), options_(options) {}
   Value build(Graph& graph, Value x) const override;
+  int64_t outputs() const override { return outputs_; }
+  AnyModule with_outputs(int64_t outputs) const override { return PositionwiseLinear(outputs, options_); }
 
  private:
   int64_t outputs_;
@@ -46,7 +48,8 @@ class PositionwiseLinear : public Module {
 //   (Q, K, V) = x W_in + b_in;   A = softmax(Q K^T / sqrt(d));   y = (A V of all heads) W_out + b_out
 //
 // Parameters: those of two positionwise linear layers, "in_proj" with 3 * channels outputs (those of Q, then
-// K, then V, each head by head) and "out_proj". They are those of torch.nn.MultiheadAttention. Saves A for backward: heads * positions^2 values a sample.
+// K, then V, each head by head) and "out_proj". They are those of torch.nn.MultiheadAttention. Saves A for
+// backward: heads * positions^2 values a sample.
 class MultiHeadAttention : public Module {
  public:
   using Options = Linear::Options;  // of both projections; `math` also of the products with A

@@ -109,6 +109,9 @@ TEST(GemmEpilogue, RefusesBadResiduals) {
   EXPECT_TRUE(refused(run({.activation = static_cast<Activation>(5)}),
                       "gemm: activation is the enumerator 5, must be from 0 to 4"));
 
+  EXPECT_TRUE(refused(run({.residual = MatrixBatchView<float>{r.data(), 2, 6, 5, 7, 42}}),
+                      "gemm: residual has 2 matrices, must be one"));
+
   const auto batch = [&](float* data, int64_t distance) {
     return MatrixBatchView<float>{data, 2, 6, 5, 7, distance};
   };

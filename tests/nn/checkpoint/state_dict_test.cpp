@@ -208,6 +208,35 @@ TEST_F(StateDict, AttentionHasTheNamesAndShapesOfPyTorch) {
   load_state_dict(path_, model, {{"0.weight", "pos"}, {"1", "attention"}});
 }
 
+// As timm has them: in_proj is a module there, too.
+TEST_F(StateDict, ParametersOfAttentionCanHaveOtherNames) {
+  DataParallel model(Sequential{MultiHeadAttention(2)}, {3, 2, 4}, {.devices = {0}, .batch = 2});
+  const auto names_with = [&](const StateDictNames& names) {
+    save_state_dict(path_, model, names);
+    load_state_dict(path_, model, names);
+    std::string text;
+    for (const StoredTensor& tensor : read_safetensors(path_).tensors) text += tensor.name + " ";
+    return text;
+  };
+  EXPECT_EQ(names_with({{"0", "attn"}, {"0.in_proj", "attn.qkv"}}),
+            "attn.qkv.weight attn.qkv.bias attn.out_proj.weight attn.out_proj.bias ");
+  EXPECT_EQ(names_with({{"0.in_proj_weight", "w"}, {"0.in_proj.bias", "b"}}),
+            "w b 0.out_proj.weight 0.out_proj.bias ");
+}
+
+// A positionwise layer of a flattened image has the order of inputs of a linear one.
+TEST_F(StateDict, PositionwiseLayersBehindFlattenHaveTheOrderOfPyTorch) {
+  const std::string linear_path = path_ + ".linear";
+  DataParallel linear(Sequential{Flatten(), Linear(6)}, {3, 2, 4}, {.devices = {0}, .batch = 2});
+  DataParallel positionwise(Sequential{Flatten(), PositionwiseLinear(6)}, {3, 2, 4},
+                            {.devices = {0}, .batch = 2});
+  save_state_dict(linear_path, linear);
+  load_state_dict(linear_path, positionwise);
+  const std::vector<float> images = test::normal_values(2 * 3 * 2 * 4, 1);
+  const std::vector<float> want = linear.predict(images), found = positionwise.predict(images);
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(found[i], want[i], 1e-5) << i;
+}
+
 TEST_F(StateDict, GoesThereAndBackBitForBitOnAnyNumberOfDevices) {
   for (const auto& [module, input] : {std::pair(network(), kInput), std::pair(resnet18(), Shape{28, 28, 1}),
                                       std::pair(lenet(), Shape{28, 28, 1})}) {
