@@ -72,7 +72,8 @@ OperatorCall pass_call(const OperatorRequest& request, const Conv2dOptions& opti
         return conv2d_data_gradient_with_plan<T>(chosen, x_view, y_view, filter_view, options, {}, scratch,
                                                  stream);
       case ConvOp::filter_gradient:
-        return conv2d_filter_gradient_with_plan<T>(chosen, dw_view, y_view, x_view, options, {}, scratch, stream);
+        return conv2d_filter_gradient_with_plan<T>(chosen, dw_view, y_view, x_view, options, {}, scratch,
+                                                   stream);
       case ConvOp::forward:
         break;
     }

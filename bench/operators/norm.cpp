@@ -188,7 +188,8 @@ OperatorCall make_matrix_norm(const OperatorRequest& request) {
 
 template <class T>
 OperatorCall group_call(const Shape& s, bool forward, const Groups& normalised) {
-  const int64_t n = s["n"], h = s["h"], w = s["w"], c = s["c"], groups = s["groups"], size = n * h * w * c;
+  const int64_t n = s["n"], h = s["h"], w = s["w"], c = s["c"], groups = s["groups"],
+                size = saturating_product({n, h, w, c});
   OperatorCall call;
   OperandList& list = call.operands;
   const auto x = list.input<T>(size), dy = list.input<T>(forward ? 0 : size);

@@ -68,6 +68,9 @@ PoolShape pool_shape(const OperatorRequest& request) {
     throw Error(
         bad_argument("pad is ", pad, ", must be at most ", most, " with windows of ", window, dilated));
   const int64_t p = pooled_height(s["h"], of_call), q = pooled_width(s["w"], of_call);
+  if ((p == 0 || q == 0) && pad > 0 && dilation > std::min(s["h"], s["w"]))
+    throw Error(bad_argument("dilation is ", dilation, ", must be at most the sides of the image, ", s["h"],
+                             " x ", s["w"], ", with padding"));
   if (p == 0 || q == 0)
     throw Error(bad_argument("windows of ", window, dilated, " do not fit the padded image of ",
                              s["h"] + 2 * pad, " x ", s["w"] + 2 * pad));

@@ -89,7 +89,11 @@ void ArgumentCheck::add(const char* name, const OperandShape& shape, bool writte
   if (shape.data == nullptr) return fail(name, " is null with ", counted(elements, "element"));
   if (!aligned(shape.data, shape.alignment))
     return fail(name, " is at ", shape.data, ", must be aligned to ", counted(shape.alignment, "byte"));
-  Operand operand = {name, MemoryExtent::packed(shape.data, elements * shape.element_bytes), written, {}};
+  Operand operand = {name,
+                     MemoryExtent::packed(shape.data, elements * shape.element_bytes),
+                     written,
+                     {},
+                     shape.element_bytes};
   if (shape.dimensions == 2 && shape.stride > shape.sides[1])
     operand.memory = {shape.data, shape.sides[0], shape.sides[1] * shape.element_bytes,
                       shape.stride * shape.element_bytes};
@@ -148,11 +152,14 @@ void ArgumentCheck::check_overlap(const Operand& first, const Operand& second) {
                        [&](const char* name) { return name && std::strcmp(name, b.name) == 0; });
   };
   const bool may = allows(first, second) || allows(second, first);
-  if (may && first.memory == second.memory) return;
+  const bool alike = first.element_bytes == second.element_bytes;
+  if (may && alike && first.memory == second.memory) return;
   // The message starts with the operand that is written. If both are written, it starts with the later one.
   const bool swapped = second.written;
   fail((swapped ? second : first).name, " overlaps ", (swapped ? first : second).name,
-       may ? ", must have the same pointer and strides or lie apart" : ", must lie apart");
+       !may     ? ", must lie apart"
+       : !alike ? ", must have elements of its size or lie apart"
+                : ", must have the same pointer and strides or lie apart");
 }
 
 Status ArgumentCheck::status() {

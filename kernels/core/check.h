@@ -148,6 +148,7 @@ class ArgumentCheck {
     MemoryExtent memory;
     bool written;
     std::array<const char*, 8> may_be;
+    int64_t element_bytes = 1;
   };
   static constexpr int kMostOperands = 16;
 

@@ -40,9 +40,10 @@ __host__ __device__ inline float log_of_one_plus(float x) {
 // (tested).
 __host__ __device__ inline float log_of(float x) {
   const bool subnormal = x < 0x1p-126f;
-  const int32_t bits = __builtin_bit_cast(int32_t, subnormal ? x * 0x1p23f : x);
-  const int32_t e = (bits - kSqrtHalfBits) >> 23;
-  const float m = __builtin_bit_cast(float, bits - e * (1 << 23));
+  // Unsigned, because the bits of negative numbers would overflow.
+  const uint32_t bits = __builtin_bit_cast(uint32_t, subnormal ? x * 0x1p23f : x);
+  const int32_t e = static_cast<int32_t>(bits - static_cast<uint32_t>(kSqrtHalfBits)) >> 23;
+  const float m = __builtin_bit_cast(float, bits - (static_cast<uint32_t>(e) << 23));
   const float log = log_of_parts(m - 1.0f, subnormal ? e - 23 : e);
   constexpr float kInfinity = __builtin_huge_valf();
   if (x > 0 && x < kInfinity) return log;

@@ -16,8 +16,8 @@
 // Errors: bad_argument for a negative side, a null or misaligned pointer, an overlap, a window, stride or
 // dilation below 1, a dilation of an average other than 1, padding outside [0, extent - 1], a dilation beyond
 // a padded image, a window that does not fit the padded image, shapes that do not match, an invalid
-// enumerator, a side above 65535 (of image, pooled image or window), and an image or window of 2^31 elements
-// or more.
+// enumerator, a side above 65535 (of image, pooled image, window or stride), and an image or window of 2^31
+// elements or more.
 //
 // In adaptive_pool.h the shapes of x and y determine the windows; max_unpool.h inverts max pooling.
 #pragma once

@@ -39,10 +39,10 @@ void check_normalize(const char* who, const Normalize& normalize, int64_t channe
                              channels > 1 ? concat(", or ", channels, ", one for each channel") : ""));
   for (size_t i = 0; i < normalize.mean.size(); ++i)
     if (!std::isfinite(normalize.mean[i]) || !std::isfinite(normalize.stddev[i]) ||
-        !(normalize.stddev[i] >= 1e-6f))
-      throw Error(bad_argument(who, ": mean ", normalize.mean[i], " and standard deviation ",
-                               normalize.stddev[i],
-                               ", must be finite and the standard deviation at least 1e-6"));
+        !(normalize.stddev[i] >= 1e-6f) || !std::isfinite(normalize.mean[i] / normalize.stddev[i]))
+      throw Error(
+          bad_argument(who, ": mean ", normalize.mean[i], " and standard deviation ", normalize.stddev[i],
+                       ", must be finite, also their quotient, and the standard deviation at least 1e-6"));
 }
 
 void check_augments(const char* who, const Augmentation& augmentation, const Shape& image) {

@@ -219,6 +219,16 @@ TEST(Elementwise, KeepsTheBitsOfAValue) {
   EXPECT_EQ(y.download()[0], 1.00001f);
 }
 
+// The same memory as another type: 2 x 64 values of 2 bytes, and a row of 64 floats.
+TEST(Elementwise, InPlaceNeedsElementsOfOneSize) {
+  GuardedBuffer<float> memory(64);
+  const Stream stream;
+  const MatrixView<__half> y = {reinterpret_cast<__half*>(memory.data()), 2, 64, 64};
+  const MatrixView<const float> row = {memory.data(), 1, 64, 64};
+  EXPECT_TRUE(refused(elementwise("combine", y, inputs(row, 1.0f), TwiceAPlusB{}, stream),
+                      "combine: y overlaps input 0, must have elements of its size or lie apart"));
+}
+
 TEST(Elementwise, BadArguments) {
   const Stream stream;
   GuardedBuffer<float> memory(100), other(100);

@@ -103,6 +103,19 @@ TEST(Bench, InvalidCommandLinesAreRefused) {
   for (const auto& [line, parts] : cases) expect_refused("bench " + line, parts);
 }
 
+TEST(Bench, ASweepFromZeroHasNoPicture) {
+  EXPECT_EQ(missing(test::error_of([] { output_of("pool --sweep pad=0:1:+1 --svg x.svg"); }),
+                    {"--sweep has pad = 0, must be at least 1 with --svg"}),
+            "");
+}
+
+TEST(Bench, EveryKindHasItsPasses) {
+  EXPECT_EQ(missing(output_of("pool --kind max_indices --pass unpool --shape n=1,h=8,w=8,c=4 --samples 2"),
+                    {"unpool", "with indices"}),
+            "");
+  EXPECT_NE(test::error_of([] { output_of("pool --kind avg --pass unpool"); }), "");
+}
+
 TEST(Bench, SizesThatDoNotFitAreRefusedBeforeTheyAreTimed) {
   EXPECT_EQ(
       missing(test::error_of([] { output_of("conv --shape groups=5"); }), {"groups is 5, must divide c"}),

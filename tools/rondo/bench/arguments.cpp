@@ -26,8 +26,12 @@ std::string sizes_text(const bench::Operator& of) {
 }
 
 void add_kind_and_pass(const Command& command, const bench::Operator& of, BenchArguments& to) {
-  std::vector<std::string> kinds, passes = of.kinds.front().passes;
-  for (const bench::OperatorKind& kind : of.kinds) kinds.emplace_back(kind.name);
+  std::vector<std::string> kinds, passes;
+  for (const bench::OperatorKind& kind : of.kinds) {
+    kinds.emplace_back(kind.name);
+    for (const std::string& pass : kind.passes)
+      if (std::ranges::find(passes, pass) == passes.end()) passes.push_back(pass);
+  }
   if (kinds.size() > 1)
     add_word(command, "--kind", "NAME", concat(any_of(kinds), " [", kinds.front(), "]"), to.kind, kinds);
   if (passes.empty()) return;
@@ -92,7 +96,13 @@ void check(const BenchArguments& a) {
     throw Error(bad_argument("--svg draws a sweep, and --sweep was not given"));
   if (a.json == "-" && a.csv == "-")
     throw Error(bad_argument("--json and --csv are both -, only one can be written to the standard output"));
-  static_cast<void>(shapes_of(a));
+  const std::vector<bench::Shape> shapes = shapes_of(a);
+  if (a.svg.empty()) return;
+  const std::string swept = read_sweep(kind_of(a), a.sweep).names.front();
+  for (const bench::Shape& shape : shapes)
+    if (shape[swept] < 1)
+      throw Error(bad_argument("--sweep has ", swept, " = ", shape[swept],
+                               ", must be at least 1 with --svg, whose axes are logarithmic"));
 }
 
 void add_bench(Program& program) {

@@ -76,9 +76,13 @@ class Maker:
         s = self.shape
         if s["pad"] > s["window"] // 2:
             raise Refusal(f"PyTorch pads pooling by at most half of the window, and pad is {s['pad']}")
+        if self.work["kind"] == "max_indices":
+            raise Refusal("PyTorch is no peer of the kind max_indices")
         x = self.images(s["c"])
-        pool = F.avg_pool2d if self.work["kind"] == "avg" else F.max_pool2d
-        return self.passes(lambda: pool(x, s["window"], s["stride"] or s["window"], s["pad"]), x)
+        window = (s["window"], s["stride"] or s["window"], s["pad"])
+        if self.work["kind"] == "avg":
+            return self.passes(lambda: F.avg_pool2d(x, *window), x)
+        return self.passes(lambda: F.max_pool2d(x, *window, s["dilation"]), x)
 
     def norm(self):
         s, kind = self.shape, self.work["kind"]

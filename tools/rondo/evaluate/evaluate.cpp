@@ -24,8 +24,9 @@ void evaluate(const EvaluateArguments& arguments, std::ostream& out, const Termi
   nn::Normalize normalize = {arguments.mean, arguments.stddev};
   const std::optional<nn::TrainingState> trained = nn::read_training_state(arguments.from);
   if (trained && normalize.mean.empty()) normalize = normalize_in(*trained);
-  IdxDataSet data = load_images(images);
-  if (const std::optional<int64_t> of_training = trained ? images_in(*trained).classes : std::nullopt) {
+  const std::optional<int64_t> of_training = trained ? images_in(*trained).classes : std::nullopt;
+  IdxDataSet data = load_images(images, of_training.has_value());
+  if (of_training) {
     const int64_t classes = *of_training;
     if (arguments.classes ? data.classes != classes : data.classes > classes)
       throw Error(bad_argument(arguments.classes ? "--classes is " : "the number of classes of the data is ",

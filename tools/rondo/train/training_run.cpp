@@ -74,13 +74,13 @@ FashionMnist load_fashion_mnist_images(const ImageTraining& arguments) {
   return data;
 }
 
-IdxDataSet load_images(const ImageTraining& arguments) {
+IdxDataSet load_images(const ImageTraining& arguments, bool classes_are_known) {
   const DataFolder folder = data_folder(arguments);
   IdxDataSet data = load_idx_folder(folder.path, {.classes = arguments.classes.value_or(kMostClasses)});
   if (!folder.named && !is_fashion_mnist(data))
     static_cast<void>(load_fashion_mnist(folder.path, Checksums::require));  // throws: it names the file
   data.classes = arguments.classes.value_or(data.classes);
-  if (data.classes < 2)
+  if (data.classes < 2 && !classes_are_known)
     throw Error(bad_argument(data.files[1].path,
                              ": all labels are 0, must be of at least two classes, or --classes be given"));
   if (arguments.limit) keep_first(data, *arguments.limit);

@@ -41,7 +41,8 @@ void show_placement(const std::vector<int>& devices, bool asked, std::ostream& o
 
 // Fashion-MNIST from its installed location, or the IDX files of --data, reduced to --limit samples. The
 // number of classes is --classes if it is given, and at least 2.
-IdxDataSet load_images(const ImageTraining& arguments);
+// classes_are_known: by a checkpoint. Otherwise labels of one class are an error.
+IdxDataSet load_images(const ImageTraining& arguments, bool classes_are_known = false);
 // The same for images of 28 x 28 and ten classes.
 FashionMnist load_fashion_mnist_images(const ImageTraining& arguments);
 void show_images(const IdxDataSet& data, bool limited, std::ostream& out, const Terminal& terminal);
