@@ -134,7 +134,7 @@ TEST_F(NvccLaunches, PartsOfAConvolutionAreStoredAligned) {
     EXPECT_EQ(epilogue.alpha, 1);
     EXPECT_EQ(epilogue.beta, 0);
     EXPECT_EQ(epilogue.bias, nullptr);
-    EXPECT_FALSE(epilogue.relu);
+    EXPECT_EQ(epilogue.activation, Activation::none);
   };
   throw_if_error(launch_conv2d_wgmma<Arithmetic::tf32>(
       "conv", kForward, TileId{Instruction::wgmma, Arithmetic::tf32, 128, 64}, WgmmaConvPixels::im2col,
