@@ -102,9 +102,10 @@ struct BroadcastWalk {
   unsigned col_blocks;
 };
 
-// Without a number of blocks, ptxas 13.0 keeps to 56 registers for 8.0 and spills one.
+// Without a number of blocks, ptxas 13.0 keeps to 56 registers for 8.0 and spills one. More than four inputs
+// need more registers.
 template <int N, class Function, class Output, class... Input>
-__global__ void __launch_bounds__(kBroadcastThreads, 3)
+__global__ void __launch_bounds__(kBroadcastThreads, sizeof...(Input) <= 4 ? 3 : 1)
     broadcast_kernel(Output* y, int64_t stride, BroadcastWalk walk, Function function,
                      BroadcastInput<Input>... in) {
   const unsigned row_block = blockIdx.x / walk.col_blocks,
