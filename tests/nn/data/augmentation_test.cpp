@@ -241,11 +241,11 @@ TEST(AugmentedImages, RefuseWhatDoesNotFit) {
         o.normalize = {{0.5f}, {}};
       }),
       "fit: there are 1 mean and 0 standard deviations, must be one of each, or 3, one for each channel");
-  EXPECT_EQ(
-      refusal([](FitOptions& o) {
-        o.normalize = {{0.5f}, {0}};
-      }),
-      "fit: mean 0.5 and standard deviation 0, must be finite and the standard deviation at least 1e-6");
+  EXPECT_EQ(refusal([](FitOptions& o) {
+              o.normalize = {{0.5f}, {0}};
+            }),
+            "fit: mean 0.5 and standard deviation 0, must be finite, also their quotient, and the standard "
+            "deviation at least 1e-6");
   DataParallel vectors(Linear(3), {1, 1, 90}, on_ranks(1, 8));
   const DeviceImages images(vectors, set.bytes, set.labels);
   EXPECT_EQ(test::error_of([&] { ShuffledBatches(vectors, images, 8, 1, {.flip = 0.5f}); }),
