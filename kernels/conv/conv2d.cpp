@@ -109,23 +109,8 @@ Status conv2d_data_gradient_with_plan(const ConvPlan* wanted, ImageView<T> dx, I
                                       FilterView<const T> filter, const Conv2dOptions& options,
                                       const Conv2dDataGradientEpilogue& epilogue, Workspace workspace,
                                       cudaStream_t stream) {
-  constexpr const char* kName = "conv2d_data_gradient";
-  ConvGeometry g;
-  RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "dx", "dy", "filter"}, dx, dy, filter, options, &g));
-  const ConvProblem problem = {ConvOperation::data_gradient,
-                               g,
-                               arithmetic_of(dtype_of<T>, options.math),
-                               options.algorithm,
-                               dy.data,
-                               filter.data};
-  ArgumentCheck check(kName);
-  check.output("dx", dx);
-  check.input("dy", dy);
-  check.input("filter", filter);
-  check.workspace(workspace, workspace_bytes(problem, wanted));
-  RONDO_RETURN_IF_ERROR(check.status());
-  return run_data_gradient<T>(kName, wanted, problem, dx.data, dy.data, filter.data, {.beta = epilogue.beta},
-                              workspace, stream);
+  return checked_data_gradient<T>({"conv2d_data_gradient", "dx", "dy", "filter"}, wanted, dx, dy, filter,
+                                  options, {}, {.beta = epilogue.beta}, workspace, stream);
 }
 
 template <class T>

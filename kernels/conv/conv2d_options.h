@@ -62,8 +62,8 @@ struct Conv2dDataGradientEpilogue {
 
 struct Conv2dFilterGradientEpilogue {
   float beta = 0;  // of the old values of dw and bias_gradient; 0: they are not read
-  // Output: one value per output channel, the sum of dy over n,p,q. Not computed if data is null. out_channels
-  // is below 2^21, as for bias_gradient().
+  // Output: one value per output channel, the sum of dy over n,p,q. Not computed if data is null.
+  // out_channels is below 2^21, as for bias_gradient().
   VectorView<float> bias_gradient{};
 };
 

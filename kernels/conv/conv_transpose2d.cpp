@@ -1,10 +1,7 @@
 // The transposed convolution by the kernels of the data gradient.
 #include <rondo/kernels/conv/conv_transpose2d.h>
 
-#include <rondo/kernels/conv/conv_checks.h>
 #include <rondo/kernels/conv/planned_conv.h>
-#include <rondo/kernels/core/check.h>
-#include <rondo/kernels/core/counted.h>
 
 namespace rondo {
 
@@ -13,28 +10,8 @@ Status conv_transpose2d_with_plan(const ConvPlan* wanted, ImageView<T> y, ImageV
                                   FilterView<const T> filter, const Conv2dOptions& options,
                                   const ConvTranspose2dEpilogue& epilogue, Workspace workspace,
                                   cudaStream_t stream) {
-  constexpr const char* kName = "conv_transpose2d";
-  const VectorView<const float>& bias = epilogue.bias;
-  ConvGeometry g;
-  RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "y", "x", "filter"}, y, x, filter, options, &g));
-  const ConvProblem problem = {ConvOperation::data_gradient,
-                               g,
-                               arithmetic_of(dtype_of<T>, options.math),
-                               options.algorithm,
-                               x.data,
-                               filter.data};
-  ArgumentCheck check(kName);
-  check.output("y", y);
-  check.input("x", x);
-  check.input("filter", filter);
-  check.optional_input("bias", bias);
-  if (bias.data)
-    check.require(bias.size == g.c, "bias has ", counted(bias.size, "element"),
-                  ", must be the channels of y, ", g.c);
-  check.workspace(workspace, workspace_bytes(problem, wanted));
-  RONDO_RETURN_IF_ERROR(check.status());
-  return run_data_gradient<T>(kName, wanted, problem, y.data, x.data, filter.data,
-                              {.bias = bias.data, .relu = epilogue.relu}, workspace, stream);
+  return checked_data_gradient<T>({"conv_transpose2d", "y", "x", "filter"}, wanted, y, x, filter, options,
+                                  epilogue.bias, {.relu = epilogue.relu}, workspace, stream);
 }
 
 #define RONDO_CONV_TRANSPOSE2D(T)                                                               \

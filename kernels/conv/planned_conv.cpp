@@ -1,6 +1,8 @@
 #include <rondo/kernels/conv/planned_conv.h>
 
 #include <rondo/kernels/conv/direct/grouped.h>
+#include <rondo/kernels/core/check.h>
+#include <rondo/kernels/core/counted.h>
 
 #include <type_traits>
 
@@ -26,6 +28,8 @@ Status find_plan(const char* name, const ConvProblem& problem, const ConvPlan* p
   return {};
 }
 
+namespace {
+
 template <class T>
 Status run_data_gradient(const char* name, const ConvPlan* wanted, const ConvProblem& problem, T* to,
                          const T* from, const T* filter, const ConvEpilogue<T>& epilogue, Workspace workspace,
@@ -45,9 +49,40 @@ Status run_data_gradient(const char* name, const ConvPlan* wanted, const ConvPro
                            stream);
 }
 
-#define RONDO_DATA_GRADIENT(T)                                                                      \
-  template Status run_data_gradient(const char*, const ConvPlan*, const ConvProblem&, T*, const T*, \
-                                    const T*, const ConvEpilogue<T>&, Workspace, cudaStream_t);
+}  // namespace
+
+template <class T>
+Status checked_data_gradient(const ConvNames& names, const ConvPlan* wanted, ImageView<T> to,
+                             ImageView<const T> from, FilterView<const T> filter,
+                             const Conv2dOptions& options, VectorView<const float> bias,
+                             ConvEpilogue<T> epilogue, Workspace workspace, cudaStream_t stream) {
+  ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(check_conv2d<T>(names, to, from, filter, options, &g));
+  const ConvProblem problem = {ConvOperation::data_gradient,
+                               g,
+                               arithmetic_of(dtype_of<T>, options.math),
+                               options.algorithm,
+                               from.data,
+                               filter.data};
+  ArgumentCheck check(names.operation);
+  check.output(names.input, to);
+  check.input(names.output, from);
+  check.input(names.filter, filter);
+  check.optional_input("bias", bias);
+  if (bias.data)
+    check.require(bias.size == g.c, "bias has ", counted(bias.size, "element"), ", must be the channels of ",
+                  names.input, ", ", g.c);
+  check.workspace(workspace, workspace_bytes(problem, wanted));
+  RONDO_RETURN_IF_ERROR(check.status());
+  epilogue.bias = bias.data;
+  return run_data_gradient<T>(names.operation, wanted, problem, to.data, from.data, filter.data, epilogue,
+                              workspace, stream);
+}
+
+#define RONDO_DATA_GRADIENT(T)                                                                               \
+  template Status checked_data_gradient(const ConvNames&, const ConvPlan*, ImageView<T>, ImageView<const T>, \
+                                        FilterView<const T>, const Conv2dOptions&, VectorView<const float>,  \
+                                        ConvEpilogue<T>, Workspace, cudaStream_t);
 RONDO_DATA_GRADIENT(float)
 RONDO_DATA_GRADIENT(__nv_bfloat16)
 RONDO_DATA_GRADIENT(__half)

@@ -15,6 +15,7 @@
 #include <rondo/kernels/core/view.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/values.cuh>
+#include <rondo/kernels/elementwise/flat.cuh>
 
 #include <algorithm>
 #include <cstdint>
@@ -32,10 +33,6 @@ inline constexpr int kSteps = kVectorTiles ? 16
                                            : 8;
 template <int N>
 inline constexpr int kStepsAtOnce = kVectorTiles ? 1 : kSteps<N>;
-
-// The elements of a pack: the widest access to the narrowest of the types.
-template <class... T>
-inline constexpr int kPackElements = std::max({kWidestValues<T>...});
 
 // The places of a thread: rows and first columns of packs.
 struct BroadcastPlaces {
@@ -188,7 +185,7 @@ template <class Function, class Output, class... Input>
 Status broadcast(const char* name, const Function& function, MatrixView<Output> y, cudaStream_t stream,
                  const BroadcastInput<Input>&... in) {
   if (y.rows == 0 || y.cols == 0) return {};
-  constexpr int kWide = kPackElements<Output, Input...>;
+  constexpr int kWide = kSlotElements<Output, Input...>;
   const bool aligned =
       rows_are_aligned(y.data, y.rows, y.stride) &&
       ((!in.data || !in.along_row || rows_are_aligned(in.data, y.rows, in.row_stride)) && ...);

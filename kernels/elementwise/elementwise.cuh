@@ -25,8 +25,8 @@
 // pointers, an overlap. Messages begin with `name`, which must live as long as the launch; inputs
 // are "input 0", "input 1" and so on. Without rows or columns nothing is done.
 // Traffic: each input is read once, y is written once. Accesses have 16 bytes where they can:
-//   - Matrices without gaps between their rows, and vectors, are one flat array (flat.cuh), unless an input is
-//     a value. It may begin anywhere, if all operands begin equally far behind a multiple of 16 bytes.
+//   - Matrices without gaps between their rows, and vectors, are one flat array (flat.cuh), unless an input
+//     is a value. It may begin anywhere, if all operands begin equally far behind a multiple of 16 bytes.
 //   - Others (broadcast.cuh) need rows that begin at multiples of 16 bytes. The number of columns may be odd.
 // Otherwise each thread accesses single elements, and adjacent threads adjacent elements.
 #pragma once

@@ -18,7 +18,7 @@
 
 namespace rondo::detail {
 
-// The elements of a slot: the widest access to the narrowest of the arrays.
+// The elements of a slot or pack: the widest access to the narrowest of the arrays.
 template <class... T>
 inline constexpr int kSlotElements = std::max({kWidestValues<T>...});
 

@@ -1,57 +1,39 @@
 #include <rondo/kernels/reduce/reduce.h>
-#include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/reduce/column_reduction.cuh>
 #include <rondo/kernels/reduce/reduce_operators.cuh>
 
 namespace rondo {
 namespace {
 
-template <class T>
-Status reduce_columns_by(VectorView<float> y, MatrixView<const T> x, ReduceOperator op, Workspace workspace,
-                         cudaStream_t stream) {
-  constexpr const char* kName = "reduce_columns";
-  ArgumentCheck check(kName);
-  check.enumerator("op", op, ReduceOperator::max_norm);
-  reduce::check_operands(check, "y", y, x, x.cols, "cols", workspace,
-                         reduce_columns_workspace_bytes(x.rows, x.cols));
-  RONDO_RETURN_IF_ERROR(check.status());
-  return reduce::with_reducer(op, [&](const auto& reducer) {
-    return reduce::column_reduction(kName, reducer, y.data, x, rows_are_aligned(x.data, x.rows, x.stride),
-                                    workspace, stream);
-  });
-}
-
-template <class T>
-Status index_in_columns(const char* name, VectorView<int64_t> index, MatrixView<const T> x, uint32_t flip,
-                        Workspace workspace, cudaStream_t stream) {
-  ArgumentCheck check(name);
-  reduce::check_operands(check, "index", index, x, x.cols, "cols", workspace,
-                         reduce_columns_workspace_bytes(x.rows, x.cols));
-  reduce::check_index(check, x.rows, "rows");
-  RONDO_RETURN_IF_ERROR(check.status());
-  return reduce::column_reduction(name, reduce::IndexOfExtreme{flip}, index.data, x,
-                                  rows_are_aligned(x.data, x.rows, x.stride), workspace, stream);
-}
+struct AlongColumns {
+  static constexpr bool kOfRows = false;
+  static int64_t workspace_bytes(int64_t rows, int64_t cols) {
+    return reduce::column_workspace_bytes(rows, cols);
+  }
+  template <class... Arguments>
+  static Status reduce(const Arguments&... arguments) {
+    return reduce::column_reduction(arguments...);
+  }
+};
 
 }  // namespace
 
 int64_t reduce_columns_workspace_bytes(int64_t rows, int64_t cols) {
-  return reduce::column_workspace_bytes(rows, cols);
+  return AlongColumns::workspace_bytes(rows, cols);
 }
 
 template <InputType T>
 Status reduce_columns(VectorView<float> y, MatrixView<T> x, ReduceOperator op, Workspace workspace,
                       cudaStream_t stream) {
-  return reduce_columns_by<std::remove_const_t<T>>(y, x, op, workspace, stream);
+  return reduce::checked_reduction<AlongColumns>("reduce_columns", y, x, op, workspace, stream);
 }
 template <InputType T>
 Status argmax_columns(VectorView<int64_t> index, MatrixView<T> x, Workspace workspace, cudaStream_t stream) {
-  return index_in_columns<std::remove_const_t<T>>("argmax_columns", index, x, 0, workspace, stream);
+  return reduce::checked_index<AlongColumns>("argmax_columns", index, x, 0, workspace, stream);
 }
 template <InputType T>
 Status argmin_columns(VectorView<int64_t> index, MatrixView<T> x, Workspace workspace, cudaStream_t stream) {
-  return index_in_columns<std::remove_const_t<T>>("argmin_columns", index, x, reduce::kSign, workspace,
-                                                  stream);
+  return reduce::checked_index<AlongColumns>("argmin_columns", index, x, reduce::kSign, workspace, stream);
 }
 
 #define RONDO_REDUCE_COLUMNS(T)                                                                   \

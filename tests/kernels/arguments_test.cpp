@@ -102,8 +102,8 @@ void add_batches(std::vector<Operation>& all) {
          const auto va = a.input("a", view("a", m, k, factor));
          const auto vb = a.input("b", view("b", k, n, factor));
          auto vc = view("c", m, n, result);
-         const auto residual =
-             a.input("residual", MatrixBatchView<const T>{nullptr, batches, m, n, vc.stride, vc.batch_stride});
+         const auto residual = a.input(
+             "residual", MatrixBatchView<const T>{nullptr, batches, m, n, vc.stride, vc.batch_stride});
          vc = a.output("c", vc, {"residual"});
          return gemm_strided_batched(
              vc, va, vb, {.bias = a.input("bias", VectorView<const float>{nullptr, n}), .residual = residual},
@@ -920,35 +920,26 @@ std::vector<Operation> narrow_optimizers() {
 
 template <class T>
 std::vector<Operation> gathers() {
-  return {{typed<T>("gather_batch"),
-           [](Arguments& a, cudaStream_t stream) {
-             const int64_t shard = a.size("shard", 3), samples = a.size("samples", 7),
-                           h = a.size("height", 2), w = a.size("width", 3), c = a.size("channels", 2);
-             const auto x = a.output("x", ImageView<T>{nullptr, shard, h, w, c});
-             const auto labels = a.output("labels", VectorView<int32_t>{nullptr, shard});
-             const auto images = a.input("images", ImageView<const uint8_t>{nullptr, samples, h, w, c});
-             const auto image_labels = a.input("image_labels", VectorView<const uint8_t>{nullptr, samples});
-             const auto order = a.input("order", VectorView<const int32_t>{nullptr, a.size("order.size", 7)});
-             const BatchPosition position = {a.input_value<int64_t>("position.step"), 5,
-                                             a.size("position.first", 1)};
-             return gather_batch(x, labels, images, image_labels, order, position, 1, 0, stream);
-           }},
-          {typed<T>("gather_augmented_batch"), [](Arguments& a, cudaStream_t stream) {
-             const int64_t shard = a.size("shard", 3), samples = a.size("samples", 7),
-                           h = a.size("height", 2), w = a.size("width", 3), c = a.size("channels", 2);
-             const auto x = a.output("x", ImageView<T>{nullptr, shard, h, w, c});
-             const auto labels = a.output("labels", VectorView<int32_t>{nullptr, shard});
-             const auto images = a.input("images", ImageView<const uint8_t>{nullptr, samples, h, w, c});
-             const auto image_labels = a.input("image_labels", VectorView<const uint8_t>{nullptr, samples});
-             const auto order = a.input("order", VectorView<const int32_t>{nullptr, a.size("order.size", 7)});
-             const BatchPosition position = {a.input_value<int64_t>("position.step"), 5,
-                                             a.size("position.first", 1)};
-             const auto scale = a.input("scale", VectorView<const float>{nullptr, c});
-             const auto shift = a.input("shift", VectorView<const float>{nullptr, c});
-             return gather_augmented_batch(x, labels, images, image_labels, order, position, scale, shift,
-                                           {.flip = 0.5f, .erase = 0.5f},
-                                           {1, a.input_value<int64_t>("random.epoch")}, stream);
-           }}};
+  const auto gather = [](bool augmented) {
+    return [augmented](Arguments& a, cudaStream_t stream) {
+      const int64_t shard = a.size("shard", 3), samples = a.size("samples", 7), h = a.size("height", 2),
+                    w = a.size("width", 3), c = a.size("channels", 2);
+      const auto x = a.output("x", ImageView<T>{nullptr, shard, h, w, c});
+      const auto labels = a.output("labels", VectorView<int32_t>{nullptr, shard});
+      const auto images = a.input("images", ImageView<const uint8_t>{nullptr, samples, h, w, c});
+      const auto image_labels = a.input("image_labels", VectorView<const uint8_t>{nullptr, samples});
+      const auto order = a.input("order", VectorView<const int32_t>{nullptr, a.size("order.size", 7)});
+      const BatchPosition position = {a.input_value<int64_t>("position.step"), 5,
+                                      a.size("position.first", 1)};
+      if (!augmented) return gather_batch(x, labels, images, image_labels, order, position, 1, 0, stream);
+      const auto scale = a.input("scale", VectorView<const float>{nullptr, c});
+      const auto shift = a.input("shift", VectorView<const float>{nullptr, c});
+      return gather_augmented_batch(x, labels, images, image_labels, order, position, scale, shift,
+                                    {.flip = 0.5f, .erase = 0.5f},
+                                    {1, a.input_value<int64_t>("random.epoch")}, stream);
+    };
+  };
+  return {{typed<T>("gather_batch"), gather(false)}, {typed<T>("gather_augmented_batch"), gather(true)}};
 }
 
 std::vector<Operation> data_operations() {

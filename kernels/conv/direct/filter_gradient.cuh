@@ -226,8 +226,8 @@ inline int64_t gradient_parts(const ConvGeometry& g) {
   return std::clamp<int64_t>(ceil_div<int64_t>(rows, kRowsPerThread * layout.row_threads), 1, most);
 }
 
-// Launches `kernel`, which calls sum_filter_gradient(), with the bias gradient if `to` has one, and the sum of
-// the parts. `parts` must be gradient_parts() or 1.
+// Launches `kernel`, which calls sum_filter_gradient(), with the bias gradient if `to` has one, and the sum
+// of the parts. `parts` must be gradient_parts() or 1.
 template <InChannels kIn, class T>
 Status launch_filter_gradient(const char* name, void (*kernel)(GradientParameters<T>),
                               const FilterGradient& to, const T* dy, const T* x, const ConvGeometry& g,
