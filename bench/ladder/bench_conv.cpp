@@ -1,7 +1,7 @@
 // The three convolutions on the layers of LeNet and of a ResNet for 28 x 28 images, in every arithmetic.
 // Where Winograd's algorithm is selected, the direct algorithm is also timed; and for few channels the filter
-// gradient with that of the bias, whose sums have no bytes and hardly any work of their own. FLOPs are those of the
-// definition, so a share may be above 1.
+// gradient with that of the bias, whose sums have no bytes and hardly any work of their own. FLOPs are those
+// of the definition, so a share may be above 1.
 
 #include <rondo/bench/ladder/convolution.h>
 #include <rondo/bench/support/bench.h>

@@ -27,7 +27,8 @@ __device__ __forceinline__ void reads_unwritten_padding([[maybe_unused]] const P
 
 template <class C>
 __global__ __launch_bounds__(kThreads) void sum_partials_kernel(Partials partials, C* to, int64_t row_stride,
-                                                                int64_t column_stride, GemmEpilogue epilogue) {
+                                                                int64_t column_stride,
+                                                                GemmEpilogue epilogue) {
   const int64_t first = 4 * (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x);
   const int64_t size = partials.part_size();
   if (first >= size) return;

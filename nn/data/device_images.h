@@ -19,8 +19,8 @@ class DeviceImages {
  public:
   // `replicas`: those of a DataParallel, which converts to them. They must outlive this. `images` holds the
   // samples one after the other, in the shape of the network's input (NHWC), with one label each, below
-  // the number of the network's outputs. A byte b becomes b / 255, or is normalised by `normalize`. Ranks on one
-  // device share a copy. Throws rondo::Error: bad_argument, out_of_resources.
+  // the number of the network's outputs. A byte b becomes b / 255, or is normalised by `normalize`. Ranks on
+  // one device share a copy. Throws rondo::Error: bad_argument, out_of_resources.
   DeviceImages(std::span<Replica> replicas, std::span<const uint8_t> images, std::span<const uint8_t> labels,
                const Normalize& normalize = {});
 

@@ -458,7 +458,8 @@ void check_float_forward(const ConvCase& c, bool fused, const WithWgmma& with, c
                    c.r * c.s * c.c));
 }
 
-// With a tile also the transposed convolution. Without one: by conv2d_data_gradient(). A misaligned filter is as good as any: the kernel reads a copy.
+// With a tile also the transposed convolution. Without one: by conv2d_data_gradient(). A misaligned filter is
+// as good as any: the kernel reads a copy.
 void check_float_data_gradient(const ConvCase& c, int64_t filter_offset, std::optional<WithWgmma> with,
                                const Offsets& offsets = 0) {
   std::ostringstream name;

@@ -1,6 +1,6 @@
-// Transposed convolutions and their gradients against the definition in double precision: drawn shapes, output
-// padding, strides, dilation, groups and padding of each side, in all types; the size of the result; bad
-// arguments. conv_drawn_test.cpp and conv_narrow_test.cpp have every algorithm and tile.
+// Transposed convolutions and their gradients against the definition in double precision: drawn shapes,
+// output padding, strides, dilation, groups and padding of each side, in all types; the size of the result;
+// bad arguments. conv_drawn_test.cpp and conv_narrow_test.cpp have every algorithm and tile.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv_transpose2d.h>

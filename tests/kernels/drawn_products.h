@@ -1,5 +1,6 @@
 // Drawn products: shapes with tails of 1 and empty ones, layouts, strides, misalignment, alpha, beta, bias,
-// residual, activation, and the kernel: gemm(), or one tile of mma.sync or wgmma, with whole tiles or stream-K.
+// residual, activation, and the kernel: gemm(), or one tile of mma.sync or wgmma, with whole tiles or
+// stream-K.
 #pragma once
 
 #include <rondo/kernels/core/dtype.h>
@@ -172,7 +173,8 @@ class ProductDraws {
   }
 
   // Whether the results are as near as the arithmetic of their sums allows. k: 0 if alpha is 0.
-  // The slopes of smooth activations are below 1.13, and their own errors below 2^-21 (activation_functions.h).
+  // The slopes of smooth activations are below 1.13, and their own errors below 2^-21
+  // (activation_functions.h).
   static testing::AssertionResult within_the_bound(const std::vector<C>& got, const GemmReference& expected,
                                                    int64_t k, Activation activation = Activation::none) {
     const double error = largest_sum_error(A::kMath, uses_tensor_cores(kArithmetic), k);

@@ -66,7 +66,8 @@ class TransformerBlock(nn.Module):
         self.ln_1 = nn.LayerNorm(channels)
         self.self_attention = nn.MultiheadAttention(channels, heads, batch_first=True)
         self.ln_2 = nn.LayerNorm(channels)
-        self.mlp = nn.Sequential(nn.Linear(channels, 2 * channels), nn.GELU(), nn.Linear(2 * channels, channels))
+        self.mlp = nn.Sequential(nn.Linear(channels, 2 * channels), nn.GELU(),
+                                 nn.Linear(2 * channels, channels))
 
     def forward(self, x):
         y = self.ln_1(x)
@@ -93,7 +94,8 @@ class VisionTransformer(nn.Module):
 
 
 def names_of_vit(blocks=4):
-    names = {"0": "conv_proj", "1.weight": "pos_embedding", f"{2 * blocks + 2}": "ln", f"{2 * blocks + 5}": "head"}
+    names = {"0": "conv_proj", "1.weight": "pos_embedding", f"{2 * blocks + 2}": "ln",
+             f"{2 * blocks + 5}": "head"}
     for block in range(blocks):
         attention, mlp, there = f"{2 * block + 2}.body", f"{2 * block + 3}.body", f"layers.{block}"
         names |= {f"{attention}.0": f"{there}.ln_1", f"{attention}.1": f"{there}.self_attention",

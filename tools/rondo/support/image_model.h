@@ -25,8 +25,8 @@ void add_model_images(const Command& command, ModelImages& to, const std::string
 std::string image_option(const nn::Shape& image);
 nn::Shape read_image(const std::string& option, const std::string& text);
 
-// Throws a bad_argument Error with the reason if the network cannot take the images, and for a model of vectors
-// with either.
+// Throws a bad_argument Error with the reason if the network cannot take the images, and for a model of
+// vectors with either.
 nn::NamedModel model_for(const std::string& name, const ModelImages& images, nn::WeightInit weights = {});
 
 }  // namespace rondo::program
