@@ -4,7 +4,7 @@
 //     float weight;
 //     __device__ float operator()(float a, float b) const { return fmaf(weight, b - a, a); }
 //   };
-//   status = elementwise("blend", y, inputs(a, bias), Blend{0.25f}, stream);
+//   const Status status = elementwise("blend", y, inputs(a, bias), Blend{0.25f}, stream);
 //
 // This header is installed. Its users compile it with nvcc or, for the CPU executor, with g++ or clang; they
 // link rondo::kernels. A lambda is `[=] __device__(float a) { ... }`, and needs nvcc's `--extended-lambda`.
