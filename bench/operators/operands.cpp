@@ -18,10 +18,13 @@ int64_t sum(int64_t a, int64_t b) { return a > kMostBytes - b ? kMostBytes : a +
 template <class T>
 void fill(T* data, int64_t count, Fill kind, uint64_t seed) {
   if (kind == Fill::normal) return fill_normal_values(data, count, seed);
+  constexpr int64_t kRampPeriod = 251;
+  std::vector<T> values(
+      static_cast<size_t>(std::min(count, kind == Fill::ramp ? kRampPeriod : kNormalPeriod)));
   std::mt19937_64 engine(seed);
   std::uniform_real_distribution<float> uniform(0, 1);
-  std::vector<T> values(static_cast<size_t>(std::min(count, kNormalPeriod)));
-  for (T& value : values) value = static_cast<T>(uniform(engine));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<T>(kind == Fill::ramp ? static_cast<float>(i) / 125 - 1 : uniform(engine));
   fill_repeatedly(data, count * static_cast<int64_t>(sizeof(T)), values.data(),
                   static_cast<int64_t>(values.size() * sizeof(T)));
 }

@@ -20,7 +20,8 @@ struct OperandId {
 
 // What a call does with an operand.
 enum class Role { input, result, updated, scratch };  // updated: reads and writes it
-enum class Fill { nothing, normal, uniform };         // N(0, 1); from 0 to 1
+// normal: N(0, 1). uniform: from 0 to 1. ramp: from -1 to 1 in equal steps, again after 251 elements.
+enum class Fill { nothing, normal, uniform, ramp };
 
 struct Operand {
   int64_t elements = 0;

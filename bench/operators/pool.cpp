@@ -68,7 +68,9 @@ PoolShape pool_shape(const OperatorRequest& request) {
     throw Error(
         bad_argument("pad is ", pad, ", must be at most ", most, " with windows of ", window, dilated));
   const int64_t p = pooled_height(s["h"], of_call), q = pooled_width(s["w"], of_call);
-  if ((p == 0 || q == 0) && pad > 0 && dilation > std::min(s["h"], s["w"]))
+  const int64_t least_side = std::min(s["h"], s["w"]);
+  const bool fits = saturating_product({window - 1, dilation}) < least_side + 2 * pad;
+  if ((p == 0 || q == 0) && fits && pad > 0 && dilation > least_side)
     throw Error(bad_argument("dilation is ", dilation, ", must be at most the sides of the image, ", s["h"],
                              " x ", s["w"], ", with padding"));
   if (p == 0 || q == 0)
@@ -163,8 +165,9 @@ OperatorCall pool_with_indices(const PoolShape& s, const std::string& pass) {
   const auto pooled =
       list.add<T>(s.y_size(), to_image ? Role::input : Role::result, to_image ? Fill::normal : Fill::nothing);
   const auto indices = list.add<int32_t>(s.y_size(), forward ? Role::result : Role::input);
-  // What the indices of the other passes come from.
-  const auto x = list.add<T>(forward ? 0 : s.x_size(), Role::scratch, Fill::normal);
+  // What the indices of the other passes come from. With independent values, the maxima of neighbouring
+  // channels would be at different places, and unpool_backward would read more sectors.
+  const auto x = list.add<T>(forward ? 0 : s.x_size(), Role::scratch, Fill::ramp);
   const auto y = list.add<T>(forward ? 0 : s.y_size(), Role::scratch);
   const auto image_view = [=](const Operands& o, auto id) { return ImageView<T>{o[id], s.n, s.h, s.w, s.c}; };
   const auto pooled_view = [=](auto* data) {
