@@ -52,7 +52,7 @@ TEST_F(HostPool, CountsWhatIsInUse) {
   CUDA_OK(cudaMallocFromPoolAsync(&b, 3096, pool, stream));  // there is room again
   CUDA_OK(cudaMemPoolTrimTo(pool, 0));
   CUDA_OK(cudaMemPoolDestroy(pool));
-  CUDA_OK(cudaMemset(a, 0, 1000));  // stays valid
+  CUDA_OK(cudaMemsetAsync(a, 0, 1000, stream));  // stays valid
   CUDA_OK(cudaFreeAsync(a, stream));
   CUDA_OK(cudaFree(b));
   CUDA_OK(cudaStreamSynchronize(stream));
