@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <simt/device.h>
 #include <simt/launch.h>
+#include <simt/translated.h>
 #include <vector_functions.h>
 
 template <class T>

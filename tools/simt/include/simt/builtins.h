@@ -6,12 +6,15 @@
 // The counterpart of nvcc's __CUDACC__: sources can distinguish the two targets.
 #define __SIMT__ 1
 
+// SIMT_TRANSLATE: a source in CUDA C++ is preprocessed, and these words stay for tools/simt/translate.
+#ifndef SIMT_TRANSLATE
 // Kernels are hidden, as nvcc makes them: a shared library must launch its own, not that of another one which
 // contains the same kernel.
 #define __global__ __attribute__((visibility("hidden")))
 #define __device__
 #define __host__
 #define __constant__
+#endif
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)

@@ -56,25 +56,6 @@ Block& running_block(const char* what) {
 
 bool in_block() { return running != nullptr; }
 
-SharedMemory::SharedMemory(size_t bytes) : bytes_(bytes) {
-  TsanIgnore ignore;
-  memory_ = ::operator new(bytes, kAlignment);
-  std::memset(memory_, 0xFF, bytes);
-  select();
-}
-
-SharedMemory::~SharedMemory() {
-  TsanIgnore ignore;
-  ::operator delete(memory_, kAlignment);
-  detail::shared_begin = nullptr;
-  detail::shared_bytes = 0;
-}
-
-void SharedMemory::select() const {
-  detail::shared_begin = memory_;
-  detail::shared_bytes = bytes_;
-}
-
 Fault Block::run(const Kernel& kernel, uint64_t number) {
   alone_.restart();
   try {
@@ -456,7 +437,7 @@ namespace detail {
 void shared_too_small(size_t wanted) {
   running_block("shared_memory").fail(cudaErrorIllegalAddress, [&] {
     return "the kernel uses " + std::to_string(wanted) + " bytes of shared memory and was launched with " +
-           std::to_string(shared_bytes);
+           std::to_string(dynamic_bytes);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <simt/barrier.h>
 #include <simt/kernel.h>
+#include <simt/shared.h>
 #include <simt/warp.h>
 
 #include <cstdint>
@@ -58,20 +59,28 @@ struct Warp {
 };
 
 // The block's shared memory: a heap allocation of exactly its size, so that the address sanitizer detects
-// overruns.
+// overruns. The dynamic part is at its begin, and the room for variables (simt/shared.h) behind it.
 class SharedMemory {
  public:
-  explicit SharedMemory(size_t bytes);
+  explicit SharedMemory(size_t dynamic_bytes);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
   void select() const;  // as that of the running block
   char* data() const { return static_cast<char*>(memory_); }
+  // The storage of a variable; null: the block has more static shared memory than CUDA allows.
+  void* variable(const detail::SharedVariable& variable);
 
  private:
   static constexpr std::align_val_t kAlignment{1024};
+  struct Placed {
+    const detail::SharedVariable* variable;
+    size_t offset;
+  };
+  size_t dynamic_bytes_, bytes_;
   void* memory_;
-  size_t bytes_;
+  std::vector<Placed> variables_;
+  size_t static_bytes_ = 0;
 };
 
 struct PlaceInCluster {
@@ -101,6 +110,7 @@ class Block {
 
   const PlaceInCluster& place_in_cluster() const { return place_in_cluster_; }
   char* shared_memory() const { return shared_->data(); }
+  void* shared_variable(const detail::SharedVariable& variable);
   // The accesses that follow are to the shared memory of this block, by a thread of another one or its own.
   void select_shared_memory() const { shared_->select(); }
 

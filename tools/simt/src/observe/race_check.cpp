@@ -96,7 +96,7 @@ void RaceCheck::begin_cluster(const Kernel& kernel, uint64_t number) {
   launch_ = &launch->second;
   block_threads_ = size_of(kernel.block);
   alive_ = blocks * block_threads_;
-  shared_.start(kernel.shared_bytes);
+  shared_.start(detail::shared_bytes);  // with the room for variables
   passed_in_shared_.clear();
   threads_.start(blocks, block_threads_);
   remote_.clear();

@@ -1,0 +1,75 @@
+// What translated CUDA C++ calls (tools/simt/translate): launches by <<<>>>, __shared__ variables, and the
+// variables of devices. Code that is C++ from the start has cudaLaunchKernelEx() and simt::shared_memory().
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <simt/launch.h>
+#include <simt/shared.h>
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace simt {
+
+class PendingLaunch;
+
+namespace detail {
+inline thread_local constinit const PendingLaunch* pending_launch = nullptr;
+[[noreturn]] void not_a_kernel();
+}  // namespace detail
+
+// kernel<<<grid, block, bytes, stream>>>(a) is (PendingLaunch(grid, block, bytes, stream), kernel(a)), and the
+// kernel launches itself. The arguments are evaluated in between: one that launches a kernel, too, is that of
+// an inner launch.
+class PendingLaunch {
+ public:
+  explicit PendingLaunch(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = nullptr)
+      : outer_(detail::pending_launch) {
+    config_.gridDim = grid;
+    config_.blockDim = block;
+    config_.dynamicSmemBytes = shared_bytes;
+    config_.stream = stream;
+    detail::pending_launch = this;
+  }
+  ~PendingLaunch() {
+    if (!launched_) detail::not_a_kernel();
+  }
+  PendingLaunch(const PendingLaunch&) = delete;
+  PendingLaunch& operator=(const PendingLaunch&) = delete;
+
+  template <class... Parameters, class... Arguments>
+  void launch(void (*kernel)(Parameters...), Arguments&&... arguments) const {
+    launched_ = true;
+    detail::pending_launch = outer_;
+    static_cast<void>(cudaLaunchKernelEx(&config_, kernel, std::forward<Arguments>(arguments)...));
+  }
+
+ private:
+  cudaLaunchConfig_t config_ = {};
+  const PendingLaunch* outer_;
+  mutable bool launched_ = false;
+};
+
+inline bool launch_is_pending() { return detail::pending_launch != nullptr; }
+
+template <class... Parameters, class... Arguments>
+void launch_pending(void (*kernel)(Parameters...), Arguments&&... arguments) {
+  detail::pending_launch->launch(kernel, std::forward<Arguments>(arguments)...);
+}
+
+// A __shared__ variable, or several of one declaration as the members of T. All threads of a block get the same
+// one. Its bytes are 0xFF when a thread of the block first gets there. Raises a fault if the static shared
+// memory of the block exceeds what a block of the device may have.
+template <class T>
+T& shared_variable() {
+  return *static_cast<T*>(detail::shared_variable(detail::shared_variable_of<T>));
+}
+
+// The dynamic shared memory as an array: T is the type of the array, "float[1]" of "float[]".
+template <class T>
+std::decay_t<T> dynamic_shared() {
+  return static_cast<std::decay_t<T>>(shared_memory());
+}
+
+}  // namespace simt
