@@ -6,6 +6,7 @@
 #include <rondo/tools/rondo/collective/arguments.h>
 #include <rondo/tools/rondo/commands.h>
 #include <rondo/tools/rondo/convert/arguments.h>
+#include <rondo/tools/rondo/cuda/cuda.h>
 #include <rondo/tools/rondo/devices/arguments.h>
 #include <rondo/tools/rondo/evaluate/arguments.h>
 #include <rondo/tools/rondo/links/arguments.h>
@@ -25,9 +26,9 @@ namespace {
 
 // In the order of the help.
 constexpr void (*kCommands[])(Program& program) = {
-    add_train,    add_evaluate, add_convert, add_devices, add_links,    add_collectives,
-    add_schedule, add_profile,  add_bench,   add_scale,   add_shard,    add_strategies,
-    add_summary,  add_plot,     add_banks,   add_sectors, add_numerics, add_check};
+    add_train,   add_evaluate, add_convert,  add_devices, add_links,      add_collectives, add_schedule,
+    add_profile, add_bench,    add_scale,    add_shard,   add_strategies, add_summary,     add_plot,
+    add_banks,   add_sectors,  add_numerics, add_check,   add_cuda};
 
 }  // namespace
 

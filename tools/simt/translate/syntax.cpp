@@ -27,7 +27,8 @@ bool is_specifier(const Token& token) {
 
 // The identifiers after which "(" or "<<<" does not belong to an expression that ends there.
 bool ends_expression(const Token& token) {
-  return is_one_of(token, {"return", "else", "do", "case", "co_return", "co_yield", "throw", "and", "or", "not"});
+  return is_one_of(token,
+                   {"return", "else", "do", "case", "co_return", "co_yield", "throw", "and", "or", "not"});
 }
 
 }  // namespace
@@ -115,8 +116,8 @@ size_t Syntax::begin_of_postfix(size_t i) const {
       if (match(begin) == kNowhere) return begin;
       begin = match(begin);
       const Token& before = at(begin - 1);
-      const bool is_call = (before.kind == Kind::identifier && !ends_expression(before)) ||
-                           is_one_of(before, {")", "]", ">"});
+      const bool is_call =
+          (before.kind == Kind::identifier && !ends_expression(before)) || is_one_of(before, {")", "]", ">"});
       if (!is_call) return begin;
       begin -= 1;
       continue;
@@ -253,7 +254,8 @@ Parameter parameter_of(const Syntax& syntax, size_t begin, size_t end) {
     } else {
       if (token.kind == Kind::identifier && !is_specifier(token)) {
         ++words;
-        last = is_type_keyword(token) || syntax.at(k - 1).is("::") || syntax.at(k + 1).is("::") ? kNowhere : k;
+        last =
+            is_type_keyword(token) || syntax.at(k - 1).is("::") || syntax.at(k + 1).is("::") ? kNowhere : k;
       } else if (token.kind == Kind::punctuator) {
         last = kNowhere;
       }
@@ -262,10 +264,11 @@ Parameter parameter_of(const Syntax& syntax, size_t begin, size_t end) {
   }
   parameter.end = end;
   // "T x" and "unsigned x" have a name, "T" and "const T" have none.
-  if (last != kNowhere && (words > 1 || parameter.is_pack || syntax.at(last - 1).is(">") ||
-                           is_one_of(syntax.at(last - 1), {"*", "&", "typename", "class"}) ||
-                           (is_one_of(syntax.at(last - 1), {"const", "volatile", "__restrict__", "__restrict"}) &&
-                            !is_one_of(syntax.at(begin), {"const", "volatile"}))))
+  if (last != kNowhere &&
+      (words > 1 || parameter.is_pack || syntax.at(last - 1).is(">") ||
+       is_one_of(syntax.at(last - 1), {"*", "&", "typename", "class"}) ||
+       (is_one_of(syntax.at(last - 1), {"const", "volatile", "__restrict__", "__restrict"}) &&
+        !is_one_of(syntax.at(begin), {"const", "volatile"}))))
     parameter.name = syntax.at(last).text;
   return parameter;
 }
@@ -305,7 +308,8 @@ std::vector<Declarator> declarators_of(const Syntax& syntax, size_t begin, size_
       if (takes_operand(token) && syntax.at(k + 1).is("(") && syntax.match(k + 1) != kNowhere) {
         k = syntax.match(k + 1) + 1;
       } else if (token.is("[") && syntax.match(k) != kNowhere) {
-        if (syntax.match(k) == k + 1 && declarator.empty_bracket == kNowhere) declarator.empty_bracket = k + 1;
+        if (syntax.match(k) == k + 1 && declarator.empty_bracket == kNowhere)
+          declarator.empty_bracket = k + 1;
         k = syntax.match(k) + 1;
       } else if (is_one_of(token, {"(", "{"}) && syntax.match(k) != kNowhere) {
         // The members of a type that is declared here, or an initializer.

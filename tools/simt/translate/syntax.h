@@ -58,9 +58,9 @@ struct Function {
 std::optional<Function> function_at(const Syntax& syntax, size_t i);
 
 struct Parameter {
-  std::string name;      // empty: it has none
+  std::string name;  // empty: it has none
   bool is_pack = false;
-  size_t end = 0;        // where a name could be written
+  size_t end = 0;  // where a name could be written
 };
 // The parameters between "(" at `open` and its match.
 std::vector<Parameter> parameters_of(const Syntax& syntax, size_t open);

@@ -7,7 +7,9 @@
 namespace simt::translate {
 namespace {
 
-bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c < 0; }
+bool begins_name(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c < 0;
+}
 bool in_name(char c) { return begins_name(c) || std::isdigit(static_cast<unsigned char>(c)); }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\f' || c == '\v' || c == '\r'; }
 
@@ -97,8 +99,8 @@ class Tokenizer {
     while (end < text_.size()) {
       const char c = text_[end];
       const char before = text_[end - 1];
-      const bool sign = (c == '+' || c == '-') &&
-                        (before == 'e' || before == 'E' || before == 'p' || before == 'P');
+      const bool sign =
+          (c == '+' || c == '-') && (before == 'e' || before == 'E' || before == 'p' || before == 'P');
       const bool separator = c == '\'' && end + 1 < text_.size() && in_name(text_[end + 1]);
       if (!in_name(c) && c != '.' && !sign && !separator) break;
       ++end;

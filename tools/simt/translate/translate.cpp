@@ -103,9 +103,8 @@ class Translator {
       return;
     }
     if (function->body == kNowhere) return;
-    const auto known = std::find_if(bodies_.begin(), bodies_.end(), [&](const Body& body) {
-      return body.braces.begin == function->body;
-    });
+    const auto known = std::find_if(bodies_.begin(), bodies_.end(),
+                                    [&](const Body& body) { return body.braces.begin == function->body; });
     if (known != bodies_.end()) {
       known->is_kernel |= kernel;
       return;
@@ -188,8 +187,8 @@ class Translator {
     for (const std::string& name : mentioned) {
       const auto variable = device_variables_.find(name);
       if (variable == device_variables_.end()) {
-        begin += " auto* const simt_" + name + " = simt::dynamic_shared<decltype(" + dynamic_arrays_.at(name) +
-                 ")>();";
+        begin += " auto* const simt_" + name + " = simt::dynamic_shared<decltype(" +
+                 dynamic_arrays_.at(name) + ")>();";
         aliases += " [[maybe_unused]] auto* const " + name + " = simt_" + name + ";";
       } else {
         begin += std::string(variable->second ? " const" : "") + " auto& simt_" + name +
@@ -265,8 +264,8 @@ class Translator {
         edits_[declarator.empty_bracket].before += "1";
       }
       if (!external) {
-        edits_[end].after += " [[maybe_unused]] auto& " + name + " = simt::shared_variable<" + type + ">()." +
-                             name + ";";
+        edits_[end].after +=
+            " [[maybe_unused]] auto& " + name + " = simt::shared_variable<" + type + ">()." + name + ";";
       } else if (in_device_code(i)) {
         edits_[end].after += " [[maybe_unused]] auto* const " + name + " = simt::dynamic_shared<decltype(" +
                              type + "::" + name + ")>();";
@@ -317,7 +316,7 @@ class Translator {
   std::vector<Body> bodies_;
   std::vector<size_t> shared_;
   std::set<size_t> seen_declarations_;
-  std::map<std::string, bool> device_variables_;     // whether it is in constant memory
+  std::map<std::string, bool> device_variables_;       // whether it is in constant memory
   std::map<std::string, std::string> dynamic_arrays_;  // outside of functions: the member that has its type
   int names_ = 0;
 };

@@ -7,7 +7,9 @@ namespace {
 
 class Writer {
  public:
-  explicit Writer(const Source& source) : source_(source) { out_.reserve(source.preprocessed.size() * 5 / 4); }
+  explicit Writer(const Source& source) : source_(source) {
+    out_.reserve(source.preprocessed.size() * 5 / 4);
+  }
 
   void put(const Token& token, const Edit& edit) {
     if (edit.erased && edit.before.empty() && edit.after.empty()) return;

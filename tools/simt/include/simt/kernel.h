@@ -25,6 +25,8 @@ struct Kernel {
   std::string name;
   std::function<void()> body;
   const void* code = nullptr;  // what runs instead of `body`, of a device half whose kernels are not C++
+  const void* storage = nullptr;  // what `body` refers to, which is no memory of the program
+  size_t storage_bytes = 0;
 };
 
 // Why a block failed; error == cudaSuccess if it did not.

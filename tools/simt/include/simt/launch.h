@@ -26,6 +26,7 @@ struct Argument {
 struct Launch {
   const void* kernel = nullptr;
   std::shared_ptr<const void> storage;
+  size_t storage_bytes = 0;
   std::vector<Argument> arguments;
   std::function<void()> body;
   const void* code = nullptr;  // of a kernel without a body: see Kernel::code
@@ -79,6 +80,7 @@ Launch pack(void (*kernel)(Parameters...), std::tuple<Parameters...> arguments) 
   std::apply([&](auto&... argument) { launch.arguments = {describe(argument)...}; }, packed->arguments);
   launch.body = [packed = packed.get()] { std::apply(packed->kernel, packed->arguments); };
   launch.storage = std::move(packed);
+  launch.storage_bytes = sizeof(Packed<Parameters...>);
   return launch;
 }
 

@@ -36,6 +36,8 @@ struct Settings {
   size_t graph_node_bytes = 0;   // SIMT_GRAPH_NODE_BYTES: device memory of an executable graph, per operation
   bool zeroed_memory = false;    // set_zeroed_memory()
   bool check = false;            // SIMT_CHECK: 0 or 1; 1: check the whole program (simt/check.h)
+  bool bounds = false;           // SIMT_BOUNDS: 0 or 1; 1: check that accesses are to memory of the device
+  std::string count_file;        // SIMT_COUNT: count the whole program, and write the counts to this file
   bool report_contexts = false;  // SIMT_REPORT_CONTEXTS: 0 or 1; 1: a line on stderr when the process ends
   std::chrono::milliseconds patience{10'000};  // time before an implicit wait is reported on stderr
 };

@@ -146,7 +146,8 @@ class RunningOperation {
 
 // Called by a worker before each block: the memory map may have changed.
 void refresh_global_memory();
-// Starts the race detector (SIMT_CHECK=1). Called once, before the first CUDA call of the program continues.
-void check_whole_program(Runtime& runtime);
+// Starts what the settings ask for (SIMT_CHECK, SIMT_BOUNDS, SIMT_COUNT). Called once, before the first CUDA
+// call of the program continues.
+void observe_whole_program(Runtime& runtime);
 
 }  // namespace simt

@@ -70,6 +70,8 @@ class SharedMemory {
   char* data() const { return static_cast<char*>(memory_); }
   // The storage of a variable; null: the block has more static shared memory than CUDA allows.
   void* variable(const detail::SharedVariable& variable);
+  bool has(size_t offset, size_t bytes) const;
+  std::string describe(size_t offset) const;
 
  private:
   static constexpr std::align_val_t kAlignment{1024};
@@ -111,6 +113,10 @@ class Block {
   const PlaceInCluster& place_in_cluster() const { return place_in_cluster_; }
   char* shared_memory() const { return shared_->data(); }
   void* shared_variable(const detail::SharedVariable& variable);
+  // Whether the dynamic shared memory or a variable has these bytes, and what is near them.
+  bool has_shared(size_t offset, size_t bytes) const { return shared_->has(offset, bytes); }
+  std::string describe_shared(size_t offset) const { return shared_->describe(offset); }
+  const Kernel& kernel() const { return *kernel_; }
   // The accesses that follow are to the shared memory of this block, by a thread of another one or its own.
   void select_shared_memory() const { shared_->select(); }
 

@@ -24,7 +24,8 @@ size_t rounded_up(size_t bytes, size_t multiple) { return (bytes + multiple - 1)
 
 namespace detail {
 
-SharedVariable::SharedVariable(size_t size, size_t alignment_of_it) : bytes(size), alignment(alignment_of_it) {
+SharedVariable::SharedVariable(size_t size, size_t alignment_of_it)
+    : bytes(size), alignment(alignment_of_it) {
   room_for_variables += rounded_up(bytes, kSharedGap) + kSharedGap + (alignment > kSharedGap ? alignment : 0);
 }
 
@@ -76,6 +77,23 @@ void* SharedMemory::variable(const detail::SharedVariable& variable) {
   variables_.push_back({&variable, offset});
   std::memset(data() + offset, 0xFF, variable.bytes);
   return data() + offset;
+}
+
+bool SharedMemory::has(size_t offset, size_t bytes) const {
+  if (offset + bytes <= dynamic_bytes_) return true;
+  for (const Placed& placed : variables_)
+    if (offset >= placed.offset && offset + bytes <= placed.offset + placed.variable->bytes) return true;
+  return false;
+}
+
+std::string SharedMemory::describe(size_t offset) const {
+  // Variables lie in ascending order behind the dynamic part.
+  size_t begin = 0, bytes = dynamic_bytes_;
+  for (const Placed& placed : variables_)
+    if (placed.offset <= offset) begin = placed.offset, bytes = placed.variable->bytes;
+  const std::string what =
+      begin == 0 && dynamic_bytes_ != 0 ? "dynamic shared memory" : "a __shared__ variable";
+  return "byte " + std::to_string(offset - begin) + " of " + std::to_string(bytes) + " bytes of " + what;
 }
 
 void* Block::shared_variable(const detail::SharedVariable& variable) {

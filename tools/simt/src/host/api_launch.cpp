@@ -182,6 +182,8 @@ std::shared_ptr<Operation> kernel_operation(Runtime& runtime, const cudaLaunchCo
   work->kernel.body = launch.body;
   work->kernel.code = launch.code;
   work->together = cooperative;
+  work->kernel.storage = launch.storage.get();
+  work->kernel.storage_bytes = launch.storage_bytes;
   work->launch = std::move(launch);
 
   auto operation = std::make_shared<Operation>();

@@ -18,14 +18,14 @@ constexpr size_t kAlignment = 256;
 
 uintptr_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
+}  // namespace
+
 // Without a lock, because an observer that runs a block may be looking up an address.
-void free_unlocked(void* pointer) {
+void Memory::free_unlocked(void* pointer) {
   if (kObserve)
     if (Observer* const observer = active_observer) observer->freed(address_of(pointer));
-  std::free(pointer);
+  if (!arena_.release(pointer)) std::free(pointer);
 }
-
-}  // namespace
 
 Memory::Memory(int devices, size_t limit)
     : limit_(static_cast<size_t>(devices), limit),
@@ -49,7 +49,10 @@ cudaError_t Memory::allocate(int device, size_t bytes, void** pointer, bool mana
   // end.
   const size_t heap_bytes = bytes + (kAddressSanitizer ? 0 : 1);
   void* fresh = nullptr;
-  if (heap_bytes == 0 || posix_memalign(&fresh, kAlignment, heap_bytes) != 0) fresh = nullptr;
+  if (settings().bounds)
+    fresh = arena_.allocate(heap_bytes, device);
+  else if (heap_bytes == 0 || posix_memalign(&fresh, kAlignment, heap_bytes) != 0)
+    fresh = nullptr;
   if (fresh) std::memset(fresh, settings().zeroed_memory ? 0 : 0xFF, bytes);
   if (!fresh) {
     if (device != kHost) give_back(device, bytes);

@@ -14,6 +14,8 @@
 #include <shared_mutex>
 #include <vector>
 
+#include "guarded_arena.h"
+
 namespace simt {
 
 // A pool of stream-ordered allocations (cudaMallocAsync()). It keeps no free memory: what is freed goes back
@@ -93,6 +95,8 @@ class Memory {
 
   // Whether a kernel on `device` may access the memory that its arguments point to.
   Fault check(int device, const std::string& kernel, const std::vector<Argument>& arguments) const;
+  // Of SIMT_BOUNDS=1; empty otherwise.
+  const GuardedArena& arena() const { return arena_; }
   // Changes whenever the result of check() may change.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
@@ -100,6 +104,9 @@ class Memory {
   const Range* find_locked(uintptr_t address) const;
   bool may_access_locked(int device, const Range& range) const;
 
+  void free_unlocked(void* pointer);
+
+  GuardedArena arena_;
   mutable std::shared_mutex mutex_;
   std::map<uintptr_t, Range> ranges_;
   std::vector<size_t> limit_;

@@ -19,6 +19,7 @@ std::atomic<bool> ended{false};
 const pid_t owner = getpid();
 std::mutex fault_mutex;
 Fault newest_fault;
+std::atomic<size_t> faults{0};
 
 std::vector<std::unique_ptr<Device>> make_devices(int count) {
   std::vector<std::unique_ptr<Device>> devices;
@@ -58,6 +59,8 @@ uintptr_t new_handle() {
   return next.fetch_add(16);
 }
 
+size_t faults_so_far() { return faults; }
+
 Fault last_fault() {
   std::lock_guard lock(fault_mutex);
   return newest_fault;
@@ -83,7 +86,7 @@ Runtime& Runtime::get() {
   static Runtime* const runtime = []() -> Runtime* {
     try {
       auto* fresh = new Runtime(settings());
-      if (settings().check) check_whole_program(*fresh);
+      observe_whole_program(*fresh);
       instance = fresh;
       std::atexit([] {
         if (getpid() != owner) return;  // a forked child has no workers
@@ -155,6 +158,7 @@ void Runtime::fail_device(int device, const Fault& fault) {
   std::fprintf(stderr, "simt: device %d: %s: %s\n", device, cudaGetErrorName(fault.error),
                fault.message.c_str());
   newest_fault = fault;
+  ++faults;
 }
 
 std::shared_ptr<Stream> Runtime::make_stream(int device, bool blocking) {

@@ -98,6 +98,8 @@ struct HostThread {
 };
 HostThread& host_thread();
 
+size_t faults_so_far();  // of all devices; one is counted for each time that a device works again
+
 struct Runtime {
   static Runtime& get();
   // For kernels on the workers, which may still run while the process ends: shut_down() waits for them.

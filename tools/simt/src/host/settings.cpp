@@ -68,11 +68,21 @@ bool lazy_loading_of_environment() {
   return value != "EAGER";
 }
 
-bool check_from_environment() {
-  const bool check = from_environment("SIMT_CHECK", 0, 1).value_or(0) != 0;
-  if (check && !kObserve)
-    refuse("SIMT_CHECK", "1", "only possible in a build with RONDO_OBSERVE=ON (cmake --preset observe)");
-  return check;
+// A flag of a build that observes kernels.
+bool observer_from_environment(const char* name) {
+  const bool wanted = from_environment(name, 0, 1).value_or(0) != 0;
+  if (wanted && !kObserve)
+    refuse(name, "1", "only possible in a build with RONDO_OBSERVE=ON (cmake --preset observe)");
+  return wanted;
+}
+
+std::string count_file_from_environment(bool check) {
+  const char* file = std::getenv("SIMT_COUNT");
+  if (!file || !*file) return {};
+  if (!kObserve)
+    refuse("SIMT_COUNT", file, "only possible in a build with RONDO_OBSERVE=ON (cmake --preset observe)");
+  if (check) refuse("SIMT_COUNT", file, "not possible together with SIMT_CHECK=1");
+  return file;
 }
 
 std::string gpu_from_environment() {
@@ -103,7 +113,9 @@ Settings read_environment() {
   if (const auto value = from_environment("SIMT_FREE_WAITS", 0, 1)) settings.free_waits = *value != 0;
   if (const auto value = from_environment("SIMT_GRAPH_NODE_BYTES", 0, kMostGraphNodeBytes))
     settings.graph_node_bytes = *value;
-  settings.check = check_from_environment();
+  settings.check = observer_from_environment("SIMT_CHECK");
+  settings.bounds = observer_from_environment("SIMT_BOUNDS");
+  settings.count_file = count_file_from_environment(settings.check);
   if (const auto value = from_environment("SIMT_REPORT_CONTEXTS", 0, 1))
     settings.report_contexts = *value != 0;
   settings.lazy_loading = lazy_loading_of_environment();

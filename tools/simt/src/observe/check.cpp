@@ -1,12 +1,8 @@
 // Starts and stops the race detector.
 #include <simt/check.h>
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
-
 #include "../host/runtime.h"
 #include "race_check.h"
+#include "whole_program.h"
 
 namespace simt {
 namespace {
@@ -21,24 +17,11 @@ void start(Runtime& runtime, bool print) {
   active_observer = check;
 }
 
-// Instead of the remaining exit handlers, because nothing else changes the exit code of a process that ends.
-void end_with_findings() {
-  const size_t findings = check->findings().size();
-  if (findings == 0) return;
-  std::fprintf(stderr, "simt: %zu finding%s of SIMT_CHECK=1\n", findings, findings == 1 ? "" : "s");
-  std::fflush(nullptr);
-  std::_Exit(kExitCodeOfFindings);
-}
-
 }  // namespace
 
-void check_whole_program(Runtime& runtime) {
-  start(runtime, /*print=*/true);
-  static const pid_t owner = getpid();
-  std::atexit([] {
-    if (getpid() == owner) end_with_findings();
-  });
-}
+void check_whole_program(Runtime& runtime) { start(runtime, /*print=*/true); }
+
+size_t findings_of_whole_program() { return check ? check->findings().size() : 0; }
 
 cudaError_t start_check() {
   std::lock_guard lock(check_mutex);

@@ -19,6 +19,7 @@
 #include "../base/observer.h"
 #include "../device/block.h"
 #include "../host/runtime.h"
+#include "bounds.h"
 #include "findings.h"
 #include "source_lines.h"
 
@@ -74,20 +75,29 @@ bool in_shared_memory(const void* address) {
 [[gnu::always_inline]] inline void report(const void* place, const void* pointer, size_t bytes,
                                           AccessKind kind, bool atomic = false) {
   Observer* const observer = detail::observer;
-  if (!observer) return;
+  if (!observer && !bounds_are_checked) return;
   const auto address = reinterpret_cast<uintptr_t>(pointer);
+  if (!detail::shared_begin) {
+    check_bounds_of_host(place, address, bytes, kind);
+    return;
+  }
   if (address - detail::stack_begin < detail::stack_bytes) {
-    if (detail::local_accesses_are_observed)
+    if (observer && detail::local_accesses_are_observed)
       observer->local_access(
           thread_rank, {place, address, static_cast<uint32_t>(bytes), kind, AccessSpace::registers, atomic});
     return;
   }
   if (is_builtin(address)) return;
   AccessSpace space = in_shared_memory(pointer) ? AccessSpace::shared : AccessSpace::global;
+  if (space == AccessSpace::shared && bounds_are_checked) check_bounds_of_shared(place, address, bytes, kind);
   if (space == AccessSpace::global && !global_memory.contains(address)) {
-    if (!observer->has_shared_memory(address)) return;
+    if (!observer || !observer->has_shared_memory(address)) {
+      if (bounds_are_checked) check_bounds_of_kernel(place, address, bytes, kind);
+      return;
+    }
     space = AccessSpace::shared;  // of another block
   }
+  if (!observer) return;
   // A GPU has instructions for 1, 2, 4, 8 and 16 bytes.
   for (uintptr_t begin = address, end = address + bytes; begin < end;) {
     uint32_t piece = 16;

@@ -11,6 +11,6 @@ std::vector<KernelProfile> stop_profile() { return {}; }
 void refresh_global_memory() {}
 cudaError_t start_check() { return cudaErrorNotSupported; }
 std::vector<Finding> stop_check() { return {}; }
-void check_whole_program(Runtime&) {}
+void observe_whole_program(Runtime&) {}
 
 }  // namespace simt

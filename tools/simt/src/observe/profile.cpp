@@ -19,6 +19,7 @@
 #include "sector_set.h"
 #include "source_lines.h"
 #include "warp_log.h"
+#include "whole_program.h"
 
 namespace simt {
 
@@ -408,6 +409,13 @@ cudaError_t start_profile(const ProfileOptions& options) {
   active_observer = profiler.get();
   return cudaSuccess;
 }
+
+void count_whole_program() {
+  profiler = std::make_unique<Profiler>(ProfileOptions{});
+  active_observer = profiler.get();
+}
+
+std::vector<KernelProfile> counts_of_whole_program() { return profiler->result(); }
 
 std::vector<KernelProfile> stop_profile() {
   std::lock_guard lock(profile_mutex);

@@ -10,6 +10,8 @@
 #include <mutex>
 
 #include "../base/observer.h"
+#include "../host/memory.h"
+#include "../host/order.h"
 #include "fence_order.h"
 #include "findings.h"
 #include "global_shadow.h"

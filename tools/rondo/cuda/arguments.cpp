@@ -1,0 +1,100 @@
+#include <rondo/tools/rondo/cuda/cuda.h>
+#include <rondo/tools/rondo/support/option_readers.h>
+#include <simt/gpus.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <limits>
+
+namespace rondo::program {
+namespace {
+
+constexpr int kMostDevices = 1024;  // of the executor
+
+// The executor's headers need C++20; what is older is compiled as that.
+std::string read_standard(const std::string& text) {
+  for (const std::string prefix : {"c++", "gnu++"}) {
+    for (const char* const old : {"11", "14", "17"})
+      if (text == prefix + old) return prefix + "20";
+    for (const char* const known : {"20", "23", "26"})
+      if (text == prefix + known) return text;
+  }
+  throw Error(bad_argument("--std is '", text,
+                           "', must be c++11, c++14, c++17, c++20, c++23 or c++26, or gnu++ "
+                           "instead of c++"));
+}
+
+// Takes the words after "--" for the program, and accepts -std=c++17 as nvcc does.
+void take_words_of_program(std::vector<std::string>& words, std::vector<std::string>& program) {
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  if (dashes != words.end()) {
+    program.assign(dashes + 1, words.end());
+    words.erase(dashes, words.end());
+  }
+  for (std::string& word : words)
+    if (word.rfind("-std", 0) == 0) word.insert(0, "-");
+}
+
+void add_cuda_options(const Command& cuda, CudaArguments& to) {
+  cuda.rewrite([&](std::vector<std::string>& words) { take_words_of_program(words, to.words); });
+  cuda.add_list("files", "FILE",
+                "Sources (.cu, .cpp), objects and archives; after -- the program's arguments",
+                [&](const std::string& s) { to.files.push_back(read_path("FILE", s)); });
+  cuda.when_missing("no source was named: rondo cuda FILE.cu [-- ARGUMENTS]");
+  const auto add_strings = [&](const char* name, const char* value, const char* help,
+                               std::vector<std::string>& list) {
+    cuda.add_list(name, value, help, [&list](const std::string& s) { list.push_back(s); });
+  };
+  add_strings("-I", "FOLDER", "Also search headers there", to.include_folders);
+  add_strings("-D", "NAME[=VALUE]", "Define a macro", to.definitions);
+  add_strings("-l", "NAME", "Also link a library", to.libraries);
+  cuda.add("--std", "NAME",
+           "Language: c++20, c++23; older ones are compiled as c++20, which the headers need [c++20]",
+           [&](const std::string& s) { to.standard = read_standard(s); });
+  add_integer(cuda, "-O", "LEVEL", "Optimisation of the compiler [2]", to.optimization, 0, 3);
+  cuda.add("--compiler", "NAME", "The C++ compiler [g++]",
+           [&](const std::string& s) { to.compiler = read_path("--compiler", s); });
+  add_path(cuda, "-o", "FILE", "Write the program to this file, and do not run it", to.output);
+  cuda.add_flag("--check", to.check, "Find races, and reads of memory that nobody wrote");
+  cuda.add_flag(
+      "--bounds", to.bounds,
+      "Find accesses of kernels outside of allocations, to freed and host memory, and of the host to "
+      "memory of a device");
+  cuda.add_flag("--count", to.count,
+                "Count the accesses of each source line; with --check or --bounds in a second run");
+  cuda.add("--gpu", "NAME", concat("The limits of a GPU: ", simt::gpu_names(), ", or a list"),
+           [&](const std::string& s) {
+             if (!simt::gpus_named(s))
+               throw Error(bad_argument("--gpu is '", s, "', must be ", simt::gpu_names()));
+             to.gpu = s;
+           });
+  cuda.add("--seed", "N", "Run blocks, threads and operations in a drawn order", [&](const std::string& s) {
+    to.seed = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
+  });
+  cuda.add("--devices", "N", "The number of devices [8]",
+           [&](const std::string& s) { to.devices = read_integer<int>("--devices", s, 1, kMostDevices); });
+  cuda.when_parsed([&] {
+    if (to.files.empty()) throw Error(bad_argument("no source was named: rondo cuda FILE.cu [-- ARGUMENTS]"));
+    if (!to.output.empty() && !to.words.empty())
+      throw Error(bad_argument("-o '", to.output, "' does not run the program: no arguments can follow --"));
+    if (!to.output.empty() && (to.gpu != "" || to.seed || to.devices))
+      throw Error(bad_argument("-o '", to.output,
+                               "' does not run the program: --gpu, --seed and --devices are "
+                               "SIMT_GPU, SIMT_SEED and SIMT_DEVICES in the environment of the run"));
+  });
+}
+
+}  // namespace
+
+void add_cuda(Program& program) {
+  program.add<CudaArguments>("cuda",
+                             "Compile CUDA C++ for the CPU and run it: rondo cuda FILE.cu [-- ARGUMENTS]",
+                             add_cuda_options, [](const CudaArguments& arguments, const RunContext& context) {
+                               const int code = run_cuda(arguments, context.out);
+                               context.out << std::flush;
+                               if (code != 0) std::exit(code);  // that of the program
+                             });
+}
+
+}  // namespace rondo::program

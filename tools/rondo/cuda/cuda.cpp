@@ -1,0 +1,112 @@
+#include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/cuda/counts.h>
+#include <rondo/tools/rondo/cuda/cuda.h>
+#include <rondo/tools/rondo/cuda/toolchain.h>
+#include <rondo/tools/rondo/support/run_process.h>
+#include <simt/check.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+
+namespace rondo::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = fs::temp_directory_path() / "rondo-cuda-XXXXXX";
+    if (!mkdtemp(name.data()))
+      throw Error(Status(StatusCode::out_of_resources,
+                         concat("no temporary folder '", name, "' can be made: ", std::strerror(errno))));
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::map<std::string, std::string> environment_of(const CudaArguments& arguments) {
+  std::map<std::string, std::string> environment;
+  if (!arguments.gpu.empty()) environment["SIMT_GPU"] = arguments.gpu;
+  if (arguments.seed) environment["SIMT_SEED"] = concat(*arguments.seed);
+  if (arguments.devices) environment["SIMT_DEVICES"] = concat(*arguments.devices);
+  return environment;
+}
+
+void explain_signal(int code) {
+  if (code <= 128 || code > 192) return;
+  std::cerr << "rondo: the program was ended by signal " << code - 128 << " (" << strsignal(code - 128)
+            << ")";
+  if (code - 128 == SIGSEGV || code - 128 == SIGBUS)
+    std::cerr << "; --bounds names a wrong access of a kernel";
+  std::cerr << std::endl;
+}
+
+// Runs the program with the checks, or plainly.
+int run_checked(const CudaArguments& arguments, const std::vector<std::string>& command) {
+  std::map<std::string, std::string> environment = environment_of(arguments);
+  if (arguments.check) environment["SIMT_CHECK"] = "1";
+  if (arguments.bounds) environment["SIMT_BOUNDS"] = "1";
+  const int code = run_process(command, {.environment = environment});
+  explain_signal(code);
+  if ((arguments.check || arguments.bounds) && code != simt::kExitCodeOfFindings && code <= 128)
+    std::cerr << "rondo: 0 findings" << std::endl;
+  return code;
+}
+
+// Runs the program and shows the counts. After a run with checks its output was seen already.
+int run_counted(const CudaArguments& arguments, const std::vector<std::string>& command,
+                const fs::path& folder, std::ostream& out) {
+  std::map<std::string, std::string> environment = environment_of(arguments);
+  const fs::path file = folder / "counts.json";
+  environment["SIMT_COUNT"] = file.string();
+  const bool again = arguments.check || arguments.bounds;
+  const int code = run_process(command, {.environment = environment,
+                                         .standard_output = again ? "/dev/null" : "",
+                                         .standard_error = again ? "/dev/null" : ""});
+  if (!again) explain_signal(code);
+  if (fs::exists(file))
+    show_counts(file, out);
+  else
+    std::cerr << "rondo: there are no counts, because the program did not call exit() or return from main()"
+              << std::endl;
+  return code;
+}
+
+}  // namespace
+
+int run_cuda(const CudaArguments& arguments, std::ostream& out) {
+  const TemporaryFolder folder;
+  Toolchain toolchain(arguments, folder.path());
+  std::vector<fs::path> objects;
+  for (const std::string& file : arguments.files) objects.push_back(toolchain.compile(file));
+  const bool keep = !arguments.output.empty();
+  const fs::path program = keep ? fs::absolute(arguments.output) : folder.path() / "program";
+  toolchain.link(objects, program);
+  if (keep) return 0;
+
+  std::vector<std::string> command = {program.string()};
+  command.insert(command.end(), arguments.words.begin(), arguments.words.end());
+  int code = 0;
+  if (arguments.check || arguments.bounds || !arguments.count) code = run_checked(arguments, command);
+  if (arguments.count) {
+    const int counted = run_counted(arguments, command, folder.path(), out);
+    if (code == 0) code = counted;
+  }
+  return code;
+}
+
+}  // namespace rondo::program

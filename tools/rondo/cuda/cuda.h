@@ -1,0 +1,35 @@
+// `rondo cuda FILE.cu... [-- arguments]`: compiles CUDA C++ for the CPU executor, and runs it.
+#pragma once
+
+#include <rondo/tools/rondo/support/command.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rondo::program {
+
+struct CudaArguments {
+  std::vector<std::string> files;  // sources (.cu, .cpp), objects and archives
+  std::vector<std::string> words;  // of the program's command line, after "--"
+
+  std::vector<std::string> include_folders, definitions, libraries;
+  std::string standard = "c++20", compiler = "g++", output;
+  int optimization = 2;
+
+  bool check = false, bounds = false, count = false;
+  std::string gpu;
+  std::optional<uint64_t> seed;
+  std::optional<int> devices;
+
+  bool observes() const { return check || bounds || count; }
+};
+
+// Returns the exit code of the program: 3 if there were findings of --check or --bounds, 128 plus the signal that
+// ended it. Throws rondo::Error; a bad_argument if a source is refused by the translation or the compiler.
+int run_cuda(const CudaArguments& arguments, std::ostream& out);
+
+void add_cuda(Program& program);
+
+}  // namespace rondo::program

@@ -1,0 +1,178 @@
+#include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/cuda/toolchain.h>
+#include <rondo/tools/rondo/support/run_process.h>
+
+#include <array>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <utility>
+
+#include "rondo_executor_paths.h"
+#include "translate/translate.h"
+
+namespace rondo::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open())
+    throw Error(Status(StatusCode::out_of_resources, concat(path.string(), " can't be read")));
+  return text;
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text << std::flush;
+  if (!file)
+    throw Error(
+        Status(StatusCode::out_of_resources, concat(path.string(), " can't be written: is the disk full?")));
+}
+
+[[noreturn]] void refuse_source(const std::string& file, const char* by) {
+  throw Error(bad_argument("'", file, "' was not compiled: the errors of ", by, " are above"));
+}
+
+// Headers of the CUDA toolkit whose libraries the executor does not have.
+std::string missing_library(const std::string& errors) {
+  static constexpr std::array<std::pair<const char*, const char*>, 12> kLibraries = {
+      {{"cublas", "cuBLAS"},
+       {"cudnn", "cuDNN"},
+       {"curand", "cuRAND"},
+       {"cufft", "cuFFT"},
+       {"cusparse", "cuSPARSE"},
+       {"cusolver", "cuSOLVER"},
+       {"nccl", "NCCL"},
+       {"thrust/", "Thrust"},
+       {"cutlass/", "CUTLASS"},
+       {"cute/", "CuTe"},
+       {"npp", "NPP"},
+       {"nvrtc", "NVRTC"}}};
+  const size_t end = errors.find(": No such file or directory");
+  if (end == errors.npos) return {};
+  const size_t begin = errors.rfind(' ', end - 1);
+  const std::string header = errors.substr(begin + 1, end - begin - 1);
+  for (const auto& [prefix, library] : kLibraries)
+    if (header.rfind(prefix, 0) == 0)
+      return concat("'", header, "' belongs to ", library, ", which the executor does not have");
+  return {};
+}
+
+bool is_one_of(const std::string& word, std::initializer_list<const char*> words) {
+  for (const char* const other : words)
+    if (word == other) return true;
+  return false;
+}
+
+}  // namespace
+
+Executor find_executor() {
+  const fs::path program = fs::read_symlink("/proc/self/exe");
+  const fs::path prefix = program.parent_path().parent_path();
+  Executor executor;
+  if (fs::exists(prefix / "include/rondo-simt/cuda_runtime.h"))
+    executor = {prefix / "include/rondo-simt", prefix / kLibraryFolder / "libsimt.a",
+                prefix / kLibraryFolder / "libsimt_observed.a"};
+  else
+    executor = {kExecutorHeaders, kExecutorLibrary, kObservedExecutorLibrary};
+  for (const fs::path& part : {executor.headers, executor.library})
+    if (!fs::exists(part))
+      throw Error(bad_argument("the CPU executor is not where this program was built or installed: '",
+                               part.string(), "' is missing"));
+  return executor;
+}
+
+Toolchain::Toolchain(const CudaArguments& arguments, fs::path folder)
+    : arguments_(arguments), folder_(std::move(folder)), executor_(find_executor()) {
+  if (arguments.observes() && !fs::exists(executor_.observed_library))
+    throw Error(bad_argument("--check, --bounds and --count need '", executor_.observed_library.string(),
+                             "', which is missing; it is built where g++ has libbacktrace (<backtrace.h>)"));
+}
+
+std::vector<std::string> Toolchain::preprocessing() const {
+  std::vector<std::string> options = {"-std=" + arguments_.standard, "-isystem", executor_.headers.string(),
+                                      "-D__CUDACC__", "-D__NVCC__"};
+  for (const std::string& folder : arguments_.include_folders) options.push_back("-I" + folder);
+  for (const std::string& definition : arguments_.definitions) options.push_back("-D" + definition);
+  if (arguments_.observes()) {
+    options.emplace_back("-DSIMT_OBSERVE");
+    options.emplace_back("-DSIMT_CHECK_ALIGNMENT");
+  }
+  return options;
+}
+
+std::vector<std::string> Toolchain::code_options() const {
+  std::vector<std::string> options = {concat("-O", arguments_.optimization), "-fno-omit-frame-pointer",
+                                      "-Wno-unknown-pragmas"};
+  if (arguments_.output.empty()) options.emplace_back("-march=native");
+  if (arguments_.observes())
+    options.insert(options.end(), std::begin(kObserveOptions), std::end(kObserveOptions));
+  return options;
+}
+
+fs::path Toolchain::translate(const std::string& file, const fs::path& stem) const {
+  const fs::path preprocessed = fs::path(stem) += ".ii", translated = fs::path(stem) += ".translated.ii",
+                 errors = fs::path(stem) += ".errors";
+  std::vector<std::string> command = {arguments_.compiler, "-E", "-x", "c++", "-include", "cuda_runtime.h",
+                                      "-DSIMT_TRANSLATE"};
+  const std::vector<std::string> options = preprocessing();
+  command.insert(command.end(), options.begin(), options.end());
+  command.insert(command.end(), {file, "-o", preprocessed.string()});
+  const int status = run_process(command, {.standard_error = errors.string()});
+  const std::string messages = read_file(errors);
+  std::cerr << messages << std::flush;
+  if (status != 0) {
+    if (const std::string library = missing_library(messages); !library.empty())
+      throw Error(bad_argument("'", file, "' was not compiled: ", library));
+    refuse_source(file, "the preprocessor");
+  }
+  const simt::translate::Source source(read_file(preprocessed));
+  const simt::translate::Translation translation = simt::translate::translate(source);
+  for (const auto& problem : translation.problems)
+    std::cerr << problem.file << ":" << problem.line << ": error: " << problem.message << "\n";
+  if (!translation.problems.empty()) refuse_source(file, "the translation");
+  write_file(translated, translation.text);
+  return translated;
+}
+
+fs::path Toolchain::compile(const std::string& file) {
+  if (!fs::exists(file)) throw Error(bad_argument("there is no file '", file, "'"));
+  const std::string extension = fs::path(file).extension();
+  if (is_one_of(extension, {".o", ".a", ".so"})) return fs::absolute(file);
+  const fs::path stem = folder_ / concat(++compiled_);
+  const fs::path object = fs::path(stem) += ".o";
+  std::vector<std::string> command = {arguments_.compiler, "-std=" + arguments_.standard};
+  const std::vector<std::string> code = code_options();
+  command.insert(command.end(), code.begin(), code.end());
+  if (is_one_of(extension, {".cpp", ".cc", ".cxx", ".c", ".C"})) {
+    const std::vector<std::string> options = preprocessing();
+    command.insert(command.end(), options.begin(), options.end());
+    if (extension == ".c") command.insert(command.end(), {"-x", "c++"});
+    command.push_back(file);
+  } else if (extension == ".cu") {
+    command.insert(command.end(), {"-x", "c++-cpp-output", translate(file, stem).string()});
+  } else {
+    throw Error(
+        bad_argument("'", file, "' is not a source (.cu, .cpp, .cc, .cxx, .c), an object or an archive"));
+  }
+  command.insert(command.end(), {"-c", "-o", object.string()});
+  if (run_process(command) != 0) refuse_source(file, arguments_.compiler.c_str());
+  return object;
+}
+
+void Toolchain::link(const std::vector<fs::path>& objects, const fs::path& program) const {
+  std::vector<std::string> command = {arguments_.compiler};
+  for (const fs::path& object : objects) command.push_back(object.string());
+  command.push_back(arguments_.observes() ? executor_.observed_library.string() : executor_.library.string());
+  for (const std::string& library : arguments_.libraries) command.push_back("-l" + library);
+  if (arguments_.observes()) command.emplace_back("-lbacktrace");
+  for (const char* const library : kExecutorNeeds) command.emplace_back(library);
+  command.insert(command.end(), {"-o", program.string()});
+  if (run_process(command) != 0)
+    throw Error(bad_argument("the program was not linked: the errors are above"));
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,40 @@
+// The compiler, the executor's headers and its libraries, and how programs are made of them.
+#pragma once
+
+#include <rondo/tools/rondo/cuda/cuda.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace rondo::program {
+
+struct Executor {
+  std::filesystem::path headers, library, observed_library;
+};
+
+// Of the installation that this program belongs to, else of its build folder. Throws an Error if parts are
+// missing.
+Executor find_executor();
+
+class Toolchain {
+ public:
+  // `folder` is for temporary files.
+  Toolchain(const CudaArguments& arguments, std::filesystem::path folder);
+
+  // Makes an object file of a source, or returns an object file as it is.
+  std::filesystem::path compile(const std::string& file);
+  void link(const std::vector<std::filesystem::path>& objects, const std::filesystem::path& program) const;
+
+ private:
+  std::filesystem::path translate(const std::string& file, const std::filesystem::path& stem) const;
+  std::vector<std::string> preprocessing() const;
+  std::vector<std::string> code_options() const;
+
+  const CudaArguments& arguments_;
+  const std::filesystem::path folder_;
+  const Executor executor_;
+  int compiled_ = 0;
+};
+
+}  // namespace rondo::program
