@@ -25,15 +25,17 @@ std::string read_standard(const std::string& text) {
                            "instead of c++"));
 }
 
-// Takes the words after "--" for the program, and accepts -std=c++17 as nvcc does.
+// Takes the words after "--" for the program, and accepts -std=c++17 and -Xcompiler as nvcc does.
 void take_words_of_program(std::vector<std::string>& words, std::vector<std::string>& program) {
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (dashes != words.end()) {
     program.assign(dashes + 1, words.end());
     words.erase(dashes, words.end());
   }
-  for (std::string& word : words)
+  for (std::string& word : words) {
     if (word.rfind("-std", 0) == 0) word.insert(0, "-");
+    if (word == "-Xcompiler") word = "--compiler-option";
+  }
 }
 
 void add_cuda_options(const Command& cuda, CudaArguments& to) {
@@ -55,6 +57,8 @@ void add_cuda_options(const Command& cuda, CudaArguments& to) {
   add_integer(cuda, "-O", "LEVEL", "Optimisation of the compiler [2]", to.optimization, 0, 3);
   cuda.add("--compiler", "NAME", "The C++ compiler [g++]",
            [&](const std::string& s) { to.compiler = read_path("--compiler", s); });
+  add_strings("--compiler-option", "FLAG", "Also give this option to the compiler and the linker; -Xcompiler is the same",
+              to.compiler_options);
   add_path(cuda, "-o", "FILE", "Write the program to this file, and do not run it", to.output);
   cuda.add_flag("--check", to.check, "Find races, and reads of memory that nobody wrote");
   cuda.add_flag(

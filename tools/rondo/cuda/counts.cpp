@@ -14,13 +14,19 @@
 namespace rondo::program {
 namespace {
 
+// A path below the current folder, without it.
+std::string from_here(const std::string& path) {
+  const std::string here = std::filesystem::current_path().string() + "/";
+  return path.rfind(here, 0) == 0 ? path.substr(here.size()) : path;
+}
+
 simt::AccessCounts access_of(const nlohmann::json& json) {
   simt::AccessCounts access;
   access.kind = static_cast<simt::AccessKind>(json.at("kind").get<int>());
   access.space = static_cast<simt::AccessSpace>(json.at("space").get<int>());
   access.bytes = json.at("bytes");
   for (const nlohmann::json& line : json.at("inlined"))
-    access.inlined.push_back({line.at("file"), line.at("line"), line.at("function")});
+    access.inlined.push_back({from_here(line.at("file")), line.at("line"), line.at("function")});
   access.requests = json.at("requests");
   access.lanes = json.at("lanes");
   access.sectors = json.at("sectors");

@@ -97,6 +97,7 @@ std::vector<std::string> Toolchain::preprocessing() const {
                                       "-D__CUDACC__", "-D__NVCC__"};
   for (const std::string& folder : arguments_.include_folders) options.push_back("-I" + folder);
   for (const std::string& definition : arguments_.definitions) options.push_back("-D" + definition);
+  options.insert(options.end(), arguments_.compiler_options.begin(), arguments_.compiler_options.end());
   if (arguments_.observes()) {
     options.emplace_back("-DSIMT_OBSERVE");
     options.emplace_back("-DSIMT_CHECK_ALIGNMENT");
@@ -106,10 +107,12 @@ std::vector<std::string> Toolchain::preprocessing() const {
 
 std::vector<std::string> Toolchain::code_options() const {
   std::vector<std::string> options = {concat("-O", arguments_.optimization), "-fno-omit-frame-pointer",
-                                      "-Wno-unknown-pragmas"};
+                                      "-Wno-unknown-pragmas",
+                                      "-Wno-attributes"};
   if (arguments_.output.empty()) options.emplace_back("-march=native");
   if (arguments_.observes())
     options.insert(options.end(), std::begin(kObserveOptions), std::end(kObserveOptions));
+  options.insert(options.end(), arguments_.compiler_options.begin(), arguments_.compiler_options.end());
   return options;
 }
 
@@ -142,7 +145,7 @@ fs::path Toolchain::compile(const std::string& file) {
   if (!fs::exists(file)) throw Error(bad_argument("there is no file '", file, "'"));
   const std::string extension = fs::path(file).extension();
   if (is_one_of(extension, {".o", ".a", ".so"})) return fs::absolute(file);
-  const fs::path stem = folder_ / concat(++compiled_);
+  const fs::path stem = folder_ / concat(++compiled_, "-", fs::path(file).filename().string());
   const fs::path object = fs::path(stem) += ".o";
   std::vector<std::string> command = {arguments_.compiler, "-std=" + arguments_.standard};
   const std::vector<std::string> code = code_options();
@@ -168,6 +171,7 @@ void Toolchain::link(const std::vector<fs::path>& objects, const fs::path& progr
   for (const fs::path& object : objects) command.push_back(object.string());
   command.push_back(arguments_.observes() ? executor_.observed_library.string() : executor_.library.string());
   for (const std::string& library : arguments_.libraries) command.push_back("-l" + library);
+  command.insert(command.end(), arguments_.compiler_options.begin(), arguments_.compiler_options.end());
   if (arguments_.observes()) command.emplace_back("-lbacktrace");
   for (const char* const library : kExecutorNeeds) command.emplace_back(library);
   command.insert(command.end(), {"-o", program.string()});

@@ -2,6 +2,8 @@
 // cudaGetDriverEntryPointByVersion(), as with a real driver, and names for launches.
 #pragma once
 
+#define __cuda_cuda_h__  // programs ask whether CUDA's header was included
+
 #include <cstdint>
 
 using cuuint32_t = uint32_t;

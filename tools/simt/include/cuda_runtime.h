@@ -1,6 +1,8 @@
 // The CUDA runtime for kernel files: the API functions, the typed launch and device code.
 #pragma once
 
+#define __CUDA_RUNTIME_H__  // programs ask whether CUDA's header was included
+
 #include <cuda_runtime_api.h>
 #include <simt/device.h>
 #include <simt/launch.h>

@@ -1,6 +1,8 @@
 // The functions of the CUDA runtime that the executor implements, with CUDA 13's signatures.
 #pragma once
 
+#define __CUDA_RUNTIME_API_H__  // programs ask whether CUDA's header was included
+
 #include <driver_types.h>
 
 #define CUDART_VERSION 13000

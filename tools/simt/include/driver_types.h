@@ -1,6 +1,8 @@
 // The types and enumerations of the CUDA runtime, with the names and values of CUDA 13.
 #pragma once
 
+#define __DRIVER_TYPES_H__  // programs ask whether CUDA's header was included
+
 #include <vector_types.h>
 
 #include <cstddef>

@@ -1,6 +1,8 @@
 // CUDA's short vectors (float4, int2, ...) and dim3, with CUDA's sizes and alignments.
 #pragma once
 
+#define __VECTOR_TYPES_H__  // programs ask whether CUDA's header was included
+
 #ifdef SIMT_OBSERVE
 #include <simt/memory_access.h>
 // A GPU copies a vector of 2 or 4 elements with one instruction, g++ with one access per element. So a copy

@@ -243,7 +243,9 @@ Parameter parameter_of(const Syntax& syntax, size_t begin, size_t end) {
       ++words;
     } else if (token.is("(") && syntax.at(k + 1).is("*") && syntax.is_name(k + 2)) {  // void (*name)(int)
       parameter.name = syntax.at(k + 2).text;
-      parameter.end = k + 3;
+      return parameter;
+    } else if (token.is("(") && syntax.at(k + 1).is("*") && syntax.at(k + 2).is(")")) {  // void (*)(int)
+      parameter.end = k + 2;
       return parameter;
     } else if (is_one_of(token, {"(", "[", "{"}) && syntax.match(k) != kNowhere) {
       if (token.is("[")) end = std::min(end, k);

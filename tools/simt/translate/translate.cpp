@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "syntax.h"
 #include "writer.h"
@@ -38,6 +39,9 @@ class Translator {
       if (syntax_.is_triple(i, "<") && !syntax_.at(i - 1).is("operator")) launch(i);
       if (is_inline_assembly(i)) refuse(i, "inline PTX is not C++; tools/ptx runs what nvcc makes of it");
     }
+    std::stable_sort(problems_.begin(), problems_.end(), [](const Problem& a, const Problem& b) {
+      return std::tie(a.file, a.line) < std::tie(b.file, b.line);
+    });
     return {write(source_, edits_), std::move(problems_)};
   }
 

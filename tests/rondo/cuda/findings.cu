@@ -1,0 +1,77 @@
+// Mistakes, by number: what --check and --bounds say of each.
+#include <cstdio>
+#include <cstdlib>
+
+constexpr int kCount = 1000;
+
+__global__ void missing_barrier(float* out) {
+  __shared__ float values[64];
+  values[threadIdx.x] = static_cast<float>(threadIdx.x);
+  out[threadIdx.x] = values[63 - threadIdx.x];
+}
+__global__ void without_test_of_n(float* out) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = 1;
+}
+__global__ void beyond_shared_array(float* out) {
+  __shared__ float values[32];
+  __shared__ float others[32];
+  others[threadIdx.x % 32] = 0;
+  __syncwarp();
+  values[threadIdx.x] = 1;
+  __syncthreads();
+  out[threadIdx.x] = values[threadIdx.x];
+}
+__global__ void beyond_dynamic(float* out, int n) {
+  extern __shared__ float values[];
+  values[n] = 1;
+  *out = values[n];
+}
+struct Buffers { const float* in; float* out; };
+__global__ void copies(Buffers buffers) { buffers.out[threadIdx.x] = buffers.in[threadIdx.x]; }
+__global__ void indirect(const float* const* table, float* out) { out[threadIdx.x] = table[0][threadIdx.x]; }
+__global__ void sums_unwritten(const float* in, float* out) { atomicAdd(out, in[threadIdx.x]); }
+__global__ void diverges() {
+  if (threadIdx.x < 16) __syncthreads();
+  else if (threadIdx.x < 32) __syncwarp(0xFFFFFFFFu);
+}
+__global__ void right(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
+
+int main(int argc, char** argv) {
+  const int mistake = argc > 1 ? std::atoi(argv[1]) : 0;
+  float *a, *b, host[64] = {};
+  cudaMalloc(&a, kCount * sizeof(float));
+  cudaMalloc(&b, kCount * sizeof(float));
+  if (mistake != 8) cudaMemset(a, 0, kCount * sizeof(float));
+  cudaMemset(b, 0, sizeof(float));
+  switch (mistake) {
+    case 1: missing_barrier<<<1, 64>>>(a); break;
+    case 2: without_test_of_n<<<(kCount + 255) / 256, 256>>>(a); break;
+    case 3: beyond_shared_array<<<1, 64>>>(a); break;
+    case 4: beyond_dynamic<<<1, 1, 256>>>(a, 64); break;
+    case 5: right<<<1, 32>>>(host, a); break;
+    case 6: {
+      const float** table;
+      cudaMallocHost(&table, sizeof(float*));
+      table[0] = host;  // a host pointer in memory that the kernel reads
+      indirect<<<1, 32>>>(table, a);
+      break;
+    }
+    case 7: {
+      const float** table;
+      cudaMallocHost(&table, sizeof(float*));
+      table[0] = b;
+      cudaFree(b);
+      indirect<<<1, 32>>>(table, a);
+      break;
+    }
+    case 8: sums_unwritten<<<1, 32>>>(a, b); break;
+    case 9: copies<<<1, 32>>>({a, nullptr}); break;
+    case 10: diverges<<<1, 32>>>(); break;
+    case 11: right<<<1, 32>>>(a, b); std::printf("%g\n", b[3]); break;
+    default: right<<<1, 32>>>(a, b);
+  }
+  cudaDeviceSynchronize();
+  const cudaError_t error = cudaMemcpy(host, b, sizeof(host) / 2, cudaMemcpyDeviceToHost);
+  std::printf("%g %s\n", host[3], cudaGetErrorName(error));
+}

@@ -1,0 +1,108 @@
+// Every form of a launch and of a kernel.
+#include <cstdio>
+#include <vector>
+
+#define CHECK(call)                                                                       \
+  do {                                                                                    \
+    const cudaError_t error = (call);                                                     \
+    if (error != cudaSuccess) std::printf("line %d: %s\n", __LINE__, cudaGetErrorName(error)); \
+  } while (0)
+#define LAUNCH(kernel, blocks, threads, ...) \
+  do {                                       \
+    kernel<<<blocks, threads>>>(__VA_ARGS__);  \
+    CHECK(cudaGetLastError());               \
+  } while (0)
+
+constexpr int kBlocks = 3, kThreads = 4;
+__device__ int linear() { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
+
+__global__ void plain(int* out, int value) { out[linear()] = value; }
+__global__ void with_default(int* out, int value = 7) { out[linear()] = value; }
+static __global__ void __launch_bounds__(256, 2) is_static(int* __restrict__ out, const int value) { out[linear()] = value; }
+template <class T>
+__global__ void deduced(T* out, T value) { out[linear()] = value; }
+template <typename T, int N, bool = true>
+__global__ void sized(T* out) { out[linear()] = static_cast<T>(N); }
+template <>
+__global__ void sized<int, 9, true>(int* out) { out[linear()] = 99; }
+template <class... Values>
+__global__ void several(int* out, Values... values) { out[linear()] = (0 + ... + values); }
+template <class F>
+__global__ void apply(int* out, F f) { out[linear()] = f(linear()); }
+__global__ void overloaded(int* out, int value) { out[linear()] = value; }
+__global__ void overloaded(int* out, float value) { out[linear()] = static_cast<int>(value * 10); }
+__global__ void ignores(int* out, int, float (*)(float), const int[]) { out[linear()] = 5; }
+struct Pair { int first, second; };
+__global__ void takes_struct(int* out, Pair pair) { out[linear()] = pair.first * 10 + pair.second; }
+namespace inner { namespace {
+__global__ void nested(int* out, int value) { out[linear()] = value; }
+} }  // namespace inner
+__global__ void declared_first(int* out);
+extern "C" __global__ void c_linkage(int* out) { out[linear()] = 21; }
+
+template <int N>
+struct Size { static constexpr int value = N; };
+void show(const char* name, int* device) {
+  std::vector<int> host(kBlocks * kThreads);
+  CHECK(cudaMemcpy(host.data(), device, host.size() * sizeof(int), cudaMemcpyDeviceToHost));
+  std::printf("%s: %d %d\n", name, host.front(), host.back());
+}
+int launch_in_argument(int* out) {
+  plain<<<kBlocks, kThreads>>>(out, 1);
+  return 2;
+}
+template <class T>
+void from_template(T* out) {
+  sized<T, 4><<<dim3(kBlocks), dim3(Size<kThreads>::value)>>>(out);
+}
+
+int main() {
+  int* out;
+  CHECK(cudaMalloc(&out, kBlocks * kThreads * sizeof(int)));
+  plain<<<kBlocks, kThreads>>>(out, 3); show("plain", out);
+  with_default<<<kBlocks, kThreads, 0, 0>>>(out); show("with_default", out);
+  is_static<<<(kBlocks * kThreads + 3) / 4, 1 << 2>>>(out, 'a'); show("is_static", out);
+  deduced<<<kBlocks, kThreads>>>(out, 11); show("deduced", out);
+  sized<int, (8 >> 2)><<<kBlocks, kThreads>>>(out); show("sized", out);
+  sized<int, 9><<<kBlocks, kThreads>>>(out); show("specialised", out);
+  from_template(out); show("from_template", out);
+  several<<<kBlocks, kThreads>>>(out, 1, 2L, short{3}); show("several", out);
+  several<<<kBlocks, kThreads>>>(out); show("several of none", out);
+  apply<<<kBlocks, kThreads>>>(out, [] __device__(int i) { return 2 * i; }); show("lambda", out);
+  overloaded<<<kBlocks, kThreads>>>(out, 6); show("overloaded int", out);
+  overloaded<<<kBlocks, kThreads>>>(out, 6.5f); show("overloaded float", out);
+  ignores<<<kBlocks, kThreads>>>(out, 1, nullptr, nullptr); show("ignores", out);
+  takes_struct<<<kBlocks, kThreads>>>(out, {4, 2}); show("takes_struct", out);
+  inner::nested<<<kBlocks, kThreads>>>(out, 12); show("nested", out);
+  ::plain<<<kBlocks, kThreads>>>(out, 13); show("qualified", out);
+  void (*pointer)(int*, int) = plain;
+  pointer<<<kBlocks, kThreads>>>(out, 14); show("pointer", out);
+  void (*table[])(int*, int) = {plain, inner::nested};
+  table[1]<<<kBlocks, kThreads>>>(out, 15); show("table", out);
+  (*table[0])<<<kBlocks, kThreads>>>(out, 16); show("dereferenced", out);
+  declared_first<<<kBlocks, kThreads>>>(out); show("declared_first", out);
+  c_linkage<<<kBlocks, kThreads>>>(out); show("c_linkage", out);
+  plain<<<kBlocks, kThreads>>>(out, launch_in_argument(out)); show("launch in an argument", out);
+  LAUNCH(plain, kBlocks, dim3(kThreads, 1), out, 17); show("macro", out);
+  LAUNCH((sized<int, 18>), kBlocks, kThreads, out); show("macro with a template", out);
+  cudaStream_t stream;
+  CHECK(cudaStreamCreate(&stream));
+  if (true) plain<<<kBlocks,
+                    kThreads, 0,
+                    stream>>>(out,
+                              19);
+  else plain<<<1, 1>>>(out, 0);
+  CHECK(cudaStreamSynchronize(stream));
+  show("over several lines", out);
+  std::printf("line %d\n", __LINE__);
+  for (int i = 0; i < 3; ++i) plain<<<kBlocks, kThreads>>>(out, i);
+  show("loop", out);
+  const bool less = kBlocks << 1 < kThreads;
+  std::printf("shift and less: %d, %s\n", less, R"(raw <<<1, 1>>>(text))");
+  plain<<<kBlocks, 2048>>>(out, 0);
+  CHECK(cudaGetLastError());
+  cudaFuncAttributes attributes;
+  CHECK(cudaFuncGetAttributes(&attributes, plain));
+  CHECK(cudaFree(out));
+}
+__global__ void declared_first(int* out) { out[linear()] = 20; }
