@@ -5,8 +5,11 @@
 
 #include <cuda_runtime_api.h>
 #include <simt/device.h>
+#include <simt/kernel_functions.h>
 #include <simt/launch.h>
 #include <simt/translated.h>
+#include <simt/symbols.h>
+#include <simt/variables.h>
 #include <vector_functions.h>
 
 template <class T>
@@ -29,6 +32,35 @@ cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t stream) {
   return cudaMallocAsync(reinterpret_cast<void**>(pointer), bytes, stream);
 }
 
+template <class T>
+cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned int flags = cudaMemAttachGlobal) {
+  return cudaMallocManaged(reinterpret_cast<void**>(pointer), bytes, flags);
+}
+
+template <class T>
+cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t height) {
+  return cudaMallocPitch(reinterpret_cast<void**>(pointer), pitch, width, height);
+}
+
+template <class T>
+cudaError_t cudaHostGetDevicePointer(T** device_pointer, void* host_pointer, unsigned int flags) {
+  return cudaHostGetDevicePointer(reinterpret_cast<void**>(device_pointer), host_pointer, flags);
+}
+
+// The functions of CUDA 12, which name the place by the number of a device or cudaCpuDeviceId.
+namespace simt::detail {
+inline cudaMemLocation location_of(int device) {
+  return {device == cudaCpuDeviceId ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice, device};
+}
+}  // namespace simt::detail
+inline cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, int device,
+                                        cudaStream_t stream = 0) {
+  return cudaMemPrefetchAsync(pointer, bytes, simt::detail::location_of(device), 0, stream);
+}
+inline cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise advice, int device) {
+  return cudaMemAdvise(pointer, bytes, advice, simt::detail::location_of(device));
+}
+
 inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) {
   return cudaEventCreateWithFlags(event, flags);
 }
@@ -39,24 +71,4 @@ inline cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth) {
 }
 inline cudaPitchedPtr make_cudaPitchedPtr(void* pointer, size_t pitch, size_t xsize, size_t ysize) {
   return {pointer, pitch, xsize, ysize};
-}
-
-template <class... Parameters>
-cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value) {
-  simt::detail::name_kernel(kernel);
-  return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), attribute, value);
-}
-
-template <class... Parameters>
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*kernel)(Parameters...)) {
-  simt::detail::name_kernel(kernel);
-  return cudaFuncGetAttributes(attributes, reinterpret_cast<const void*>(kernel));
-}
-
-template <class... Parameters>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*kernel)(Parameters...),
-                                                          int block_size, size_t shared_bytes) {
-  simt::detail::name_kernel(kernel);
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, reinterpret_cast<const void*>(kernel),
-                                                       block_size, shared_bytes);
 }

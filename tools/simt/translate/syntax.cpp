@@ -324,6 +324,7 @@ std::vector<Declarator> declarators_of(const Syntax& syntax, size_t begin, size_
         k = syntax.after_angle(k);
       } else {
         if (token.kind == Kind::identifier) declarator.name = k;
+        declarator.is_pointer |= token.is("*");
         ++k;
       }
     }

@@ -70,6 +70,7 @@ std::vector<Parameter> template_parameters_of(const Syntax& syntax, size_t open)
 struct Declarator {
   size_t name;
   bool has_initializer = false;
+  bool is_pointer = false;
   size_t empty_bracket = kNowhere;  // the "]" of an array without a size
 };
 // The variables that [begin, end) declares; end is a ";".

@@ -136,73 +136,57 @@ class Translator {
     bodies_.push_back(std::move(body));
   }
 
-  // A variable of the device. Its declaration stays, as what the host names; constants need no more.
+  // A variable of the device, as <simt/variables.h> wants it: another name for its first copy, and what the macros
+  // there would be. Constants need no more than their declaration.
   void device_variable(size_t i) {
     const size_t begin = syntax_.begin_of_declaration(i);
-    size_t end = i;
-    bool constant = false, external = false, constant_memory = false, managed = false;
-    for (size_t k = begin; k < syntax_.size() && !syntax_.at(k).is(";"); ++k) {
-      if (syntax_.at(k).is("(") || syntax_.at(k).is("{")) {
-        if (syntax_.match(k) == kNowhere) return;
-        k = syntax_.match(k);
+    size_t end = begin;
+    bool constant = false, constant_memory = false, managed = false;
+    for (; end < syntax_.size() && !syntax_.at(end).is(";"); ++end) {
+      if (syntax_.at(end).is("(") || syntax_.at(end).is("{")) {
+        if (syntax_.match(end) == kNowhere) return;
+        end = syntax_.match(end);
       }
-      constant |= syntax_.at(k).is("constexpr") || syntax_.at(k).is("consteval");
-      external |= syntax_.at(k).is("extern");
-      constant_memory |= syntax_.at(k).is("__constant__");
-      managed |= syntax_.at(k).is("__managed__");
-      end = k + 1;
+      constant |= syntax_.at(end).is("constexpr") || syntax_.at(end).is("const");
+      constant_memory |= syntax_.at(end).is("__constant__");
+      managed |= syntax_.at(end).is("__managed__");
     }
-    if (constant || !syntax_.at(end).is(";") || !seen_declarations_.insert(begin).second) return;
-    std::string known;
+    if (end == syntax_.size() || !seen_declarations_.insert(begin).second || in_class(begin)) return;
     for (const Declarator& declarator : declarators_of(syntax_, begin, end)) {
+      if (constant && !declarator.is_pointer) continue;
       const std::string name(syntax_.at(declarator.name).text);
-      device_variables_[name] = constant_memory;
-      if (external || in_class(begin)) continue;
-      const std::string_view kind = managed ? "managed" : constant_memory ? "constant" : "global";
-      known += " [[maybe_unused]] static const simt::DeviceVariable simt_variable_" + name + "(" + name +
-               ", simt::VariableSpace::" + std::string(kind) + ");";
+      const std::string first = managed ? name : "simt_first_" + name, slot = "simt_slot_" + name;
+      std::string bind = "nullptr";
+      if (!managed) {
+        edits_[declarator.name].before += first;
+        edits_[declarator.name].erased = true;
+        edits_[end].after += " [[maybe_unused]] static thread_local auto [" + slot + ", " + name +
+                             "] = simt::detail::bound_to(" + first + ");";
+        bind = "[](void* copy) { simt::detail::bind_variable(" + first + ", " + slot + ", copy); }";
+      }
+      const char* const kind = managed ? "managed" : constant_memory ? "constant" : "device";
+      edits_[end].after += " [[maybe_unused]] static const simt::DeviceVariable simt_variable_" + name + "(&" +
+                           first + ", sizeof(" + first + "), simt::VariableKind::" + kind + ", " + bind + ");";
     }
-    edits_[end].after += known;
   }
 
-  // References to device memory, and the launch of a kernel by itself.
+  // Pointers to dynamic shared memory that is declared outside, and the launch of a kernel by itself.
   void rewrite(const Body& body) {
     std::string begin, end;
     if (body.is_kernel) begin = launch_of_itself(body.function);
     std::set<std::string> mentioned;
     for (size_t i = body.braces.begin + 1; i < body.braces.end; ++i) {
-      if (!syntax_.is_name(i)) continue;
-      const std::string name(syntax_.at(i).text);
-      const bool variable = device_variables_.count(name) != 0, array = dynamic_arrays_.count(name) != 0;
-      if (!variable && !array) continue;
-      const Token& before = syntax_.at(i - 1);
-      if (before.is(".") || (before.is(">") && syntax_.at(i - 2).is("-"))) continue;
-      if (before.is("::")) {
-        const size_t first = syntax_.begin_of_postfix(i);
-        if (variable) {
-          edits_[first].before += "simt::device_variable(";
-          edits_[i].after += ")";
-        }
+      if (!syntax_.is_name(i) || syntax_.at(i - 1).is(".") ||
+          (syntax_.at(i - 1).is(">") && syntax_.at(i - 2).is("-")))
         continue;
-      }
-      if (body.parameters.count(name) == 0) mentioned.insert(name);
+      const std::string name(syntax_.at(i).text);
+      if (dynamic_arrays_.count(name) != 0 && body.parameters.count(name) == 0) mentioned.insert(name);
     }
-    std::string aliases;
-    for (const std::string& name : mentioned) {
-      const auto variable = device_variables_.find(name);
-      if (variable == device_variables_.end()) {
-        begin += " auto* const simt_" + name + " = simt::dynamic_shared<decltype(" +
-                 dynamic_arrays_.at(name) + ")>();";
-        aliases += " [[maybe_unused]] auto* const " + name + " = simt_" + name + ";";
-      } else {
-        begin += std::string(variable->second ? " const" : "") + " auto& simt_" + name +
-                 " = simt::device_variable(" + name + ");";
-        aliases += std::string(" [[maybe_unused]]") + (variable->second ? " const" : "") + " auto& " + name +
-                   " = simt_" + name + ";";
-      }
-    }
-    if (!aliases.empty()) {
-      begin += " {" + aliases + " {";
+    if (!mentioned.empty()) {
+      begin += " {";
+      for (const std::string& name : mentioned)
+        begin += " auto* const " + name + " = simt::dynamic_shared<decltype(" + dynamic_arrays_.at(name) + ")>();";
+      begin += " {";
       end = "}} ";
     }
     edits_[body.braces.begin].after += begin;

@@ -11,12 +11,13 @@
 //   shared memory   __shared__ float tile[32][33], row[32];
 //                   struct simt_shared_1 { float tile[32][33], row[32]; };
 //                   auto& tile = simt::shared_variable<simt_shared_1>().tile; ...
-//                   extern __shared__ T values[] becomes a pointer to the dynamic shared memory
-//   device memory   __constant__ float filter[64]; stays: the host names it in cudaMemcpyToSymbol(). Device
-//                   functions that mention it begin with a reference of this name to the memory of their device
+//                   extern __shared__ T values[] becomes a pointer to the dynamic shared memory: where it
+//                   is declared, or at the begin of each body that mentions it
+//   variables       __constant__ float filter[64];
+//                   float simt_first_filter[64]; and a binding of the name to the copy of the device that runs
+//                   the code (simt/variables.h)
 //
-// Each body of device code that needs them gets references and an inner block, in which the names of the source
-// may hide them. System headers are not rewritten, but for the qualifiers.
+// System headers are not rewritten, but for the qualifiers.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Launches as nvcc's host code makes them: <<<>>>, cudaLaunchKernel, cudaLaunchKernelEx.
+// Launches as nvcc's host code makes them, and handles of kernels.
 #include <cuda_runtime_api.h>
 
 #include <vector>
@@ -9,25 +9,6 @@
 using namespace simt;
 
 namespace {
-
-cudaError_t launch_kernel(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
-  return api([&](Runtime&) { return launch(config, ptx::prepare(function, arguments)); });
-}
-
-cudaError_t launch_kernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
-                          cudaStream_t stream, bool cooperative) {
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeCooperative;
-  attribute.val.cooperative = cooperative;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = grid;
-  config.blockDim = block;
-  config.dynamicSmemBytes = shared;
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  return launch_kernel(&config, function, arguments);
-}
 
 // Between the two halves of kernel<<<grid, block, shared, stream>>>(arguments).
 struct Configuration {
@@ -65,24 +46,10 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
                                cudaStream_t stream) {
-  return launch_kernel(reinterpret_cast<const void*>(kernel), grid, block, arguments, shared, stream, false);
+  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments, shared, stream);
 }
 
 }  // extern "C"
-
-cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
-                             cudaStream_t stream) {
-  return launch_kernel(function, grid, block, arguments, shared, stream, false);
-}
-
-cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
-                                        size_t shared, cudaStream_t stream) {
-  return launch_kernel(function, grid, block, arguments, shared, stream, true);
-}
-
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
-  return launch_kernel(config, function, arguments);
-}
 
 cudaError_t cudaFuncGetName(const char** name, const void* function) {
   return api_without_context([&](Runtime&) {
@@ -98,21 +65,6 @@ cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* symbol) {
     require(function, cudaErrorInvalidValue);
     require(ptx::Program::get().kernel_name(symbol), cudaErrorInvalidDeviceFunction);
     *function = reinterpret_cast<cudaFunction_t>(const_cast<void*>(symbol));
-    return cudaSuccess;
-  });
-}
-
-// Flags concern caching, which is not simulated.
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* kernel,
-                                                                   int block_size, size_t shared,
-                                                                   unsigned int flags) {
-  if (flags > cudaOccupancyDisableCachingOverride) return cudaErrorInvalidValue;
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, block_size, shared);
-}
-
-cudaError_t cudaFuncSetCacheConfig(const void* kernel, cudaFuncCache) {
-  return api([&](Runtime&) {
-    require(ptx::Program::get().kernel_name(kernel), cudaErrorInvalidDeviceFunction);
     return cudaSuccess;
   });
 }

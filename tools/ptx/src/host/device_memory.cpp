@@ -54,7 +54,7 @@ Heaps& heaps() {
 std::shared_ptr<Heap> heap_of(int device) {
   const std::lock_guard lock(heaps().mutex);
   std::shared_ptr<Heap>& heap = heaps().of[device];
-  if (!heap) heap = make_heap(malloc_heap_bytes());
+  if (!heap) heap = make_heap(simt::limit_set(cudaLimitMallocHeapSize));
   return heap;
 }
 

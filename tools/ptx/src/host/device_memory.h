@@ -10,7 +10,6 @@ namespace ptx {
 const MemoryMap& memory_of(int device);
 
 // The memory of malloc() in the device's kernels: its size is cudaLimitMallocHeapSize of the first launch.
-size_t malloc_heap_bytes();
 std::shared_ptr<Heap> heap_of(int device);
 void forget_heap(int device);
 

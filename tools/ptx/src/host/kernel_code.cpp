@@ -160,6 +160,12 @@ std::optional<std::vector<ArgumentPlace>> argument_places(const void* kernel) {
 
 Launch prepare(const void* kernel, void* const* arguments) { return ptx::prepare(kernel, arguments); }
 
+std::optional<Variable> variable_of(const void* symbol, int device) {
+  const ptx::Variable variable = ptx::Program::get().variable(symbol, device);
+  return Variable{variable.data, variable.bytes, variable.constant, false};
+}
+std::vector<Variable> new_variables_of(int) { return {}; }  // Program::load() enters them
+
 void forget_variables(int device) {
   ptx::Program::get().forget_variables(device);
   ptx::forget_heap(device);

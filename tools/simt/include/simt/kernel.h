@@ -17,6 +17,7 @@ struct Kernel {
   dim3 grid;
   dim3 block;
   dim3 cluster = {1, 1, 1};  // in blocks; divides the grid
+  bool cooperative = false;  // all blocks run at the same time
   size_t shared_bytes = 0;
   int device = 0;
   const void* function = nullptr;
@@ -27,6 +28,9 @@ struct Kernel {
   const void* code = nullptr;  // what runs instead of `body`, of a device half whose kernels are not C++
   const void* storage = nullptr;  // what `body` refers to, which is no memory of the program
   size_t storage_bytes = 0;
+
+  // The blocks that run in turns, so that they can wait for each other.
+  dim3 together() const { return cooperative ? grid : cluster; }
 };
 
 // Why a block failed; error == cudaSuccess if it did not.
@@ -39,7 +43,7 @@ struct Fault {
 // end.
 Fault run_block(const Kernel& kernel, uint64_t block);
 
-// Runs all blocks of cluster `cluster`, which are numbered as blocks are.
+// Runs all blocks of cluster `cluster`, which are numbered as blocks are; of a cooperative launch, all blocks.
 Fault run_cluster(const Kernel& kernel, uint64_t cluster);
 
 // Every worker calls this after its last block of `kernel`. The thread sanitizer treats a worker and the

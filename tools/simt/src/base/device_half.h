@@ -18,7 +18,7 @@ extern const char* const kDeviceName;
 
 // Whether all blocks of a launch can run at once (cudaLaunchAttributeCooperative).
 extern const bool kCooperativeLaunches;
-// Runs all clusters of a cooperative launch.
+// Runs all clusters of a cooperative launch, whose Kernel::cooperative is set.
 Fault run_together(const Kernel& kernel);
 
 // What is known of a kernel's code.
@@ -44,6 +44,17 @@ std::optional<std::vector<ArgumentPlace>> argument_places(const void* kernel);
 // addresses, which it copies.
 Launch prepare(const void* kernel, void* const* arguments);
 
+// A variable of device code, as it is on one device.
+struct Variable {
+  void* data;
+  size_t bytes;
+  bool constant, managed;
+};
+// Nothing if `symbol`, the address by which host code names it, is that of no variable.
+std::optional<Variable> variable_of(const void* symbol, int device);
+// The variables of a device that no call has returned since the last forget_variables(), for the memory map. A
+// device half that enters its variables itself returns none.
+std::vector<Variable> new_variables_of(int device);
 // cudaDeviceReset(): the variables of device code get their first values again.
 void forget_variables(int device);
 

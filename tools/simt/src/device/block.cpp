@@ -16,6 +16,7 @@
 #include "../base/observer.h"
 #include "../base/sanitizers.h"
 #include "report.h"
+#include "variables.h"
 
 namespace simt {
 
@@ -101,6 +102,7 @@ void Block::end() {
 // What this thread of the operating system knows of its running block.
 void Block::enter() {
   running = this;
+  use_variables_of(kernel_->device);
   gridDim = kernel_->grid;
   blockDim = kernel_->block;
   blockIdx = index_;
@@ -386,7 +388,8 @@ std::string Block::waiting_threads() const {
   for (const Fiber* fiber = at_barrier_.head(); fiber; fiber = fiber->next)
     report.add(fiber->rank, "at the barrier " + text(fiber->place));
   for (const Fiber* fiber = at_cluster_barrier_.head(); fiber; fiber = fiber->next)
-    report.add(fiber->rank, "at the barrier of the cluster, " + text(fiber->place));
+    report.add(fiber->rank, std::string("at the barrier of the ") +
+                                (kernel_->cooperative ? "grid, " : "cluster, ") + text(fiber->place));
   for (size_t w = 0; w < warps_.size(); ++w)
     for (int i = 0; i < warps_[w].group_count; ++i) {
       const WarpGroup& group = warps_[w].groups[i];

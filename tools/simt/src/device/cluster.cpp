@@ -1,6 +1,7 @@
 #include "cluster.h"
 
 #include <simt/cluster.h>
+#include <simt/grid.h>
 #include <simt/kernel.h>
 #include <simt/settings.h>
 #include <simt/shared.h>
@@ -11,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "../base/device_half.h"
 #include "../base/observer.h"
 #include "block.h"
 
@@ -79,7 +81,7 @@ uint3 position(uint64_t number, const dim3& size) {
 
 // The number in the grid of block `rank` of cluster `number`.
 uint64_t block_number(const Kernel& kernel, uint64_t number, unsigned rank) {
-  const dim3 &grid = kernel.grid, &size = kernel.cluster;
+  const dim3 &grid = kernel.grid, size = kernel.together();
   const uint3 cluster = position(number, {grid.x / size.x, grid.y / size.y, grid.z / size.z});
   const uint3 block = position(rank, size);
   const uint64_t x = uint64_t{cluster.x} * size.x + block.x, y = uint64_t{cluster.y} * size.y + block.y,
@@ -103,7 +105,8 @@ Fault run_in_turns(const Kernel& kernel, uint64_t number, std::vector<Block*> bl
     }
     if (all_ended) return {};
   }
-  std::string what = "kernel " + kernel.name + ": deadlock: no thread of the cluster can go on.";
+  std::string what = "kernel " + kernel.name + ": deadlock: no thread of the " +
+                     (kernel.cooperative ? "grid" : "cluster") + " can go on.";
   for (Block* block : blocks)
     if (!block->ended()) what += " " + block->waiting_of_cluster();
   return {cudaErrorLaunchFailure, what};
@@ -112,13 +115,14 @@ Fault run_in_turns(const Kernel& kernel, uint64_t number, std::vector<Block*> bl
 }  // namespace
 
 Fault run_cluster(const Kernel& kernel, uint64_t number) {
-  if (blocks_of(kernel.cluster) == 1) return run_block(kernel, number);
+  const unsigned count = blocks_of(kernel.together());
+  if (count == 1) return run_block(kernel, number);
   // A worker reuses them, as it does the block of run_block().
   static thread_local std::vector<std::unique_ptr<Block>> kept;
   static thread_local Cluster cluster;
-  while (kept.size() < blocks_of(kernel.cluster)) kept.push_back(std::make_unique<Block>());
+  while (kept.size() < count) kept.push_back(std::make_unique<Block>());
   std::vector<Block*> blocks;
-  for (unsigned rank = 0; rank < blocks_of(kernel.cluster); ++rank) blocks.push_back(kept[rank].get());
+  for (unsigned rank = 0; rank < count; ++rank) blocks.push_back(kept[rank].get());
   cluster.start(blocks);
   const auto end_all = [&] {
     for (Block* block : blocks) block->end();
@@ -137,8 +141,40 @@ Fault run_cluster(const Kernel& kernel, uint64_t number) {
   return fault;
 }
 
-unsigned cluster_rank() { return running_block("%cluster_ctarank").place_in_cluster().rank; }
-unsigned cluster_size() { return running_block("%cluster_nctarank").place_in_cluster().cluster->size(); }
+const bool kCooperativeLaunches = true;
+
+Fault run_together(const Kernel& kernel) {
+  if (blocks_of(kernel.cluster) > 1)
+    return {cudaErrorNotSupported, "the executor has no cooperative launches of clusters"};
+  constexpr unsigned kMostChecked = 64;
+  Observer* const observer = active_observer;
+  if (kObserve && observer && observer->checks_order() && blocks_of(kernel.grid) > kMostChecked)
+    return {cudaErrorNotSupported, "the race detector checks cooperative launches of up to 64 blocks"};
+  return run_cluster(kernel, 0);
+}
+
+bool grid_is_cooperative() { return running_block("grid_group::is_valid").kernel().cooperative; }
+
+void grid_sync(Place place) {
+  Block& block = running_block("grid_group::sync");
+  if (!block.kernel().cooperative)
+    block.fail(cudaErrorLaunchFailure, [&] {
+      return "grid_group::sync() at " + text(place) +
+             ": the kernel was not launched by "
+             "cudaLaunchCooperativeKernel()";
+    });
+  block.place_in_cluster().cluster->arrive(block, place);
+  block.place_in_cluster().cluster->wait(block, place);
+}
+
+unsigned cluster_rank() {
+  const Block& block = running_block("%cluster_ctarank");
+  return block.kernel().cooperative ? 0 : block.place_in_cluster().rank;
+}
+unsigned cluster_size() {
+  const Block& block = running_block("%cluster_nctarank");
+  return block.kernel().cooperative ? 1 : block.place_in_cluster().cluster->size();
+}
 
 void cluster_arrive(Place place) {
   Block& block = running_block("barrier.cluster.arrive");

@@ -1,4 +1,5 @@
-// The blocks of a cluster, as their threads see them: ranks, and the barrier of the cluster.
+// The blocks of a cluster, as their threads see them: ranks, and the barrier of the cluster. The blocks of a
+// cooperative launch are one, whose barrier is that of the grid.
 #pragma once
 
 #include <simt/barrier.h>

@@ -50,12 +50,6 @@ Launch prepare(const void* kernel, void* const* arguments) {
 
 const char* const kDeviceName = "CPU executor";
 
-const bool kCooperativeLaunches = false;
-Fault run_together(const Kernel&) {
-  return {cudaErrorNotSupported, "the executor has no cooperative launches"};
-}
-
 KernelFacts facts_of(const void*, int) { return {}; }
-void forget_variables(int) {}  // they are variables of the program
 
 }  // namespace simt

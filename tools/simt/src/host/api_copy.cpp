@@ -170,7 +170,7 @@ enum class Wait { never, always, synchronous, as_cuda };
 // the buffer in stream order, when a host thread waits, as GPUs may that share the host's memory (GH200).
 cudaError_t copy_on_stream(Runtime& runtime, Transfer copy, cudaStream_t handle, Wait wait) {
   kinds_of(copy.kind);
-  if (copy.width == 0 || copy.height == 0) return cudaSuccess;
+  if (copy.width == 0 || copy.rows() == 0) return cudaSuccess;
   const Places places(runtime.memory, copy);
   std::vector<TaskPtr> tasks;
   Clock waited;
@@ -188,7 +188,7 @@ cudaError_t copy_on_stream(Runtime& runtime, Transfer copy, cudaStream_t handle,
     const bool pageable = wait == Wait::as_cuda && !captured && (places.to.pageable || places.from.pageable);
     const bool late = pageable && !places.of_host() && simt::settings().late_copies;
     if (pageable && !late) {
-      const bool stage = !places.to.pageable && copy.height == 1 && copy.width <= kStagingBytes;
+      const bool stage = !places.to.pageable && copy.rows() == 1 && copy.width <= kStagingBytes;
       if (stage) {
         const char* source = static_cast<const char*>(copy.from);
         staged = std::make_shared<std::vector<char>>(source, source + copy.width);
@@ -226,7 +226,34 @@ void check_peers(Runtime& runtime, const void* to, int to_device, const void* fr
   require(source.device == from_device || source.device == Memory::kHost, cudaErrorInvalidValue);
 }
 
+// The first byte of one side of a copy of a box.
+char* begin_of(const cudaPitchedPtr& side, const cudaPos& position, const cudaExtent& extent) {
+  const bool rows = extent.height > 1 || extent.depth > 1;
+  require(side.ptr, cudaErrorInvalidValue);
+  require(!rows || position.x + extent.width <= side.pitch, cudaErrorInvalidValue);
+  require(extent.depth <= 1 || position.y + extent.height <= side.ysize, cudaErrorInvalidValue);
+  return static_cast<char*>(side.ptr) + (position.z * side.ysize + position.y) * side.pitch + position.x;
+}
+
 }  // namespace
+
+Transfer simt::box_copy(const cudaMemcpy3DParms* params) {
+  require(params && !params->srcArray && !params->dstArray, cudaErrorInvalidValue);
+  const cudaPitchedPtr &to = params->dstPtr, &from = params->srcPtr;
+  const cudaExtent& extent = params->extent;
+  Transfer copy = {.name = "a copy"};
+  copy.to = begin_of(to, params->dstPos, extent);
+  copy.from = begin_of(from, params->srcPos, extent);
+  copy.to_pitch = to.pitch;
+  copy.from_pitch = from.pitch;
+  copy.width = extent.width;
+  copy.height = extent.height;
+  copy.depth = extent.depth;
+  copy.to_slice = to.pitch * to.ysize;
+  copy.from_slice = from.pitch * from.ysize;
+  copy.kind = params->kind;
+  return copy;
+}
 
 std::shared_ptr<Operation> simt::copy_operation(Runtime& runtime, Transfer copy) {
   const Places places(runtime.memory, copy);
@@ -281,6 +308,19 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
     return copy_on_stream(runtime, rows(to, to_pitch, from, from_pitch, width, height, kind), stream,
                           Wait::as_cuda);
   });
+}
+
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* params) {
+  return api([&](Runtime& runtime) {
+    const Transfer copy = box_copy(params);
+    runtime.current_device();
+    return copy_on_stream(runtime, copy, cudaStreamLegacy, Wait::synchronous);
+  });
+}
+
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* params, cudaStream_t stream) {
+  return api(
+      [&](Runtime& runtime) { return copy_on_stream(runtime, box_copy(params), stream, Wait::as_cuda); });
 }
 
 // Serialised with all work of the three devices involved, which is stricter than other copies.

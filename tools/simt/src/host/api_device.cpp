@@ -57,6 +57,19 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   });
 }
 
+cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wanted) {
+  return api_without_context([&](Runtime& runtime) {
+    require(device && wanted, cudaErrorInvalidValue);
+    *device = 0;
+    for (int i = static_cast<int>(runtime.devices.size()) - 1; i >= 0; --i) {
+      const cudaDeviceProp p = properties_of(runtime, i);
+      const int version = 10 * p.major + p.minor, least = 10 * wanted->major + wanted->minor;
+      if (version >= least && p.totalGlobalMem >= wanted->totalGlobalMem) *device = i;
+    }
+    return cudaSuccess;
+  });
+}
+
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   return api_without_context([&](Runtime& runtime) {
     require(value, cudaErrorInvalidValue);

@@ -25,31 +25,8 @@ std::shared_ptr<Node> copy_node(Runtime& runtime, void* to, const void* from, si
   return copy_node(runtime, flat_copy(to, from, bytes, kind));
 }
 
-// The first byte of one side of a copy.
-char* begin_of(const cudaPitchedPtr& side, const cudaPos& position, const cudaExtent& extent) {
-  const bool rows = extent.height > 1 || extent.depth > 1;
-  require(side.ptr, cudaErrorInvalidValue);
-  require(!rows || position.x + extent.width <= side.pitch, cudaErrorInvalidValue);
-  require(extent.depth <= 1 || position.y + extent.height <= side.ysize, cudaErrorInvalidValue);
-  return static_cast<char*>(side.ptr) + (position.z * side.ysize + position.y) * side.pitch + position.x;
-}
-
 std::shared_ptr<Node> copy_node(Runtime& runtime, const cudaMemcpy3DParms* params) {
-  require(params && !params->srcArray && !params->dstArray, cudaErrorInvalidValue);
-  const cudaPitchedPtr &to = params->dstPtr, &from = params->srcPtr;
-  const cudaExtent& extent = params->extent;
-  Transfer copy = {.name = "a copy"};
-  copy.to = begin_of(to, params->dstPos, extent);
-  copy.from = begin_of(from, params->srcPos, extent);
-  copy.to_pitch = to.pitch;
-  copy.from_pitch = from.pitch;
-  copy.width = extent.width;
-  copy.height = extent.height;
-  copy.depth = extent.depth;
-  copy.to_slice = to.pitch * to.ysize;
-  copy.from_slice = from.pitch * from.ysize;
-  copy.kind = params->kind;
-  return copy_node(runtime, copy);
+  return copy_node(runtime, box_copy(params));
 }
 
 std::shared_ptr<Node> fill_node(Runtime& runtime, const cudaMemsetParams* params) {

@@ -24,7 +24,6 @@ struct KernelLaunch {
   Kernel kernel;
   Launch launch;
   std::unique_ptr<StandIns> stand_ins;  // null: no link is broken
-  bool together = false;                // cooperative
   mutable std::atomic<uint64_t> checked_at{0};
 
   Fault run(const Memory& memory, uint64_t cluster) const {
@@ -40,7 +39,7 @@ struct KernelLaunch {
     return run_part(cluster);
   }
   Fault run_part(uint64_t cluster) const {
-    return together ? run_together(kernel) : run_cluster(kernel, cluster);
+    return kernel.cooperative ? run_together(kernel) : run_cluster(kernel, cluster);
   }
 };
 
@@ -181,9 +180,9 @@ std::shared_ptr<Operation> kernel_operation(Runtime& runtime, const cudaLaunchCo
   if (kObserve) work->kernel.argument_bytes = without_addresses(runtime.memory, launch.arguments);
   work->kernel.body = launch.body;
   work->kernel.code = launch.code;
-  work->together = cooperative;
   work->kernel.storage = launch.storage.get();
   work->kernel.storage_bytes = launch.storage_bytes;
+  work->kernel.cooperative = cooperative;
   work->launch = std::move(launch);
 
   auto operation = std::make_shared<Operation>();
@@ -195,6 +194,7 @@ std::shared_ptr<Operation> kernel_operation(Runtime& runtime, const cudaLaunchCo
     operation->pieces = 1;
     operation->cooperative = true;
   }
+  know_variables(runtime, host_thread().device);
   if (runtime.memory.any_broken_link())
     work->stand_ins = std::make_unique<StandIns>(runtime.memory, work->kernel.device, work->launch.arguments,
                                                  operation->pieces);

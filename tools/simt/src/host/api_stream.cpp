@@ -128,3 +128,28 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void*
     return runtime.submit(handle, host_operation({function, user_data}), "a host function");
   });
 }
+
+// Not in a capture, as in CUDA. The status is that of the stream: a function of a device that has failed does
+// not run.
+cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t callback, void* user_data,
+                                  unsigned int flags) {
+  return api([&](Runtime& runtime) {
+    require(callback && flags == 0, cudaErrorInvalidValue);
+    {
+      std::lock_guard lock(runtime.mutex);
+      const auto stream = runtime.stream(handle);
+      if (stream->capture) {
+        stream->capture->invalidated = true;
+        return cudaErrorStreamCaptureUnsupported;
+      }
+    }
+    const auto operation = host_operation({[](void*) {}, user_data});
+    operation->run = [=](uint64_t) {
+      host_thread().in_host_function = true;
+      callback(handle, cudaSuccess, user_data);
+      host_thread().in_host_function = false;
+      return Fault{};
+    };
+    return runtime.submit(handle, operation, "a callback");
+  });
+}

@@ -121,9 +121,9 @@ cudaError_t Memory::unpin(void* pointer) {
   return cudaSuccess;
 }
 
-void Memory::add_variable(int device, void* pointer, size_t bytes, bool constant) {
+void Memory::add_variable(int device, void* pointer, size_t bytes, bool constant, bool managed) {
   std::unique_lock lock(mutex_);
-  ranges_[address_of(pointer)] = {address_of(pointer), bytes, device, true, constant, false};
+  ranges_[address_of(pointer)] = {address_of(pointer), bytes, device, true, constant, managed};
   ++generation_;
 }
 

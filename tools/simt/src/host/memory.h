@@ -59,7 +59,7 @@ class Memory {
   cudaError_t pin(void* pointer, size_t bytes);
   cudaError_t unpin(void* pointer);
   // Makes a variable of device code known, until release_all_of(device).
-  void add_variable(int device, void* pointer, size_t bytes, bool constant);
+  void add_variable(int device, void* pointer, size_t bytes, bool constant, bool managed = false);
 
   // The allocation that contains `address`, or that ends there; or the registered memory that contains it.
   std::optional<Range> find(const void* address) const;

@@ -23,6 +23,9 @@ inline Transfer flat_copy(void* to, const void* from, size_t bytes, cudaMemcpyKi
           .kind = kind};
 }
 
+// A copy of a box.
+Transfer box_copy(const cudaMemcpy3DParms* params);
+
 // On the current device.
 std::shared_ptr<Operation> kernel_operation(Runtime& runtime, const cudaLaunchConfig_t& config,
                                             Launch launch);

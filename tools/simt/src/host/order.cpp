@@ -36,7 +36,7 @@ std::shared_ptr<const IssuedOperation> OperationOrder::issue_alone(const Kernel&
 }
 
 OperationOrder::Description OperationOrder::described(const Kernel& kernel, StreamName stream) {
-  return {interned(kernel.name), kernel.grid, kernel.cluster, kernel.block, true, stream};
+  return {interned(kernel.name), kernel.grid, kernel.together(), kernel.block, true, stream};
 }
 
 uint32_t OperationOrder::add(Clock& clock, const Description& description) {

@@ -48,6 +48,8 @@ cudaDeviceProp properties_of(const Runtime& runtime, int device) {
   p.asyncEngineCount = 1;
   p.clusterLaunch = p.major >= 9;
   p.cooperativeLaunch = kCooperativeLaunches;
+  p.managedMemory = 1;
+  p.concurrentManagedAccess = 1;
   p.unifiedAddressing = 1;
   p.memoryBusWidth = 64;
   p.l2CacheSize = 1 << 20;

@@ -66,6 +66,7 @@ struct Event {
 };
 
 struct Device {
+  std::atomic<unsigned> flags{0};                  // cudaSetDeviceFlags()
   std::shared_ptr<MemoryPool> default_pool, pool;  // `pool`: of cudaMallocAsync()
   std::atomic<cudaError_t> failure{cudaSuccess};   // sticky
   std::atomic<bool> context{false};
@@ -281,6 +282,12 @@ cudaError_t destroy(Handle handle) {
     return cudaSuccess;
   });
 }
+
+// Enters the variables of device code into the memory map.
+void know_variables(Runtime& runtime, int device);
+
+// What cudaDeviceSetLimit() has set last.
+size_t limit_set(cudaLimit limit);
 
 // The most blocks of a cluster of the kernel, on the current device. Takes the mutex.
 unsigned most_blocks_per_cluster(Runtime& runtime, const void* kernel);

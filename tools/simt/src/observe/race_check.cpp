@@ -86,7 +86,7 @@ void RaceCheck::begin_cluster(const Kernel& kernel, uint64_t number) {
   }
   in_kernel_ = true;
   cluster_ = static_cast<uint32_t>(number);
-  const unsigned blocks = size_of(kernel.cluster);
+  const unsigned blocks = size_of(kernel.together());
   const auto [launch, fresh] = launches_.try_emplace(operation_->number);
   if (fresh) {
     launch->second.clusters_left =

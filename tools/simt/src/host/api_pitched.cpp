@@ -21,6 +21,32 @@ cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t 
   return cudaMalloc(pointer, *pitch * height);
 }
 
+cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
+  if (!pointer) return api([](Runtime&) { return cudaErrorInvalidValue; });
+  *pointer = {nullptr, 0, extent.width, extent.height};
+  return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width, extent.height * extent.depth);
+}
+
+cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
+  return api([&](Runtime& runtime) {
+    if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return cudaSuccess;
+    require(extent.width <= to.pitch, cudaErrorInvalidPitchValue);
+    require(extent.depth == 1 || extent.height <= to.ysize, cudaErrorInvalidValue);
+    Transfer fill = {.to = to.ptr,
+                     .to_pitch = to.pitch,
+                     .width = extent.width,
+                     .height = extent.height,
+                     .depth = extent.depth,
+                     .to_slice = to.pitch * to.ysize};
+    fill.value = static_cast<unsigned>(value);
+    return runtime.submit(stream, fill_operation(runtime, fill), "cudaMemset3DAsync");
+  });
+}
+
+cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
+  return cudaMemset3DAsync(to, value, extent, nullptr);
+}
+
 cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height,
                               cudaStream_t stream) {
   return api([&](Runtime& runtime) {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <mutex>
 
-#include "device_memory.h"
+#include "../base/device_half.h"
 #include "runtime.h"
 
 using namespace simt;
@@ -62,15 +62,49 @@ cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
   });
 }
 
+// GPUs that cannot configure a cache or the banks of shared memory ignore the wish, and say so when asked.
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
   return api([](Runtime&) { return cudaSuccess; });
+}
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+  return api([&](Runtime&) {
+    require(config, cudaErrorInvalidValue);
+    *config = cudaFuncCachePreferNone;
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) {
+  return api([](Runtime&) { return cudaSuccess; });
+}
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+  return api([&](Runtime&) {
+    require(config, cudaErrorInvalidValue);
+    *config = cudaSharedMemBankSizeFourByte;
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaFuncSetCacheConfig(const void* kernel, cudaFuncCache) {
+  return api([&](Runtime&) {
+    require(kernel, cudaErrorInvalidDeviceFunction);
+    static_cast<void>(facts_of(kernel, host_thread().device));
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaCtxResetPersistingL2Cache() {
   return api([](Runtime&) { return cudaSuccess; });
 }
 cudaError_t cudaSetDeviceFlags(unsigned int flags) {
-  return api_without_context([&](Runtime&) {
+  return api_without_context([&](Runtime& runtime) {
     require((flags & ~cudaDeviceMask) == 0, cudaErrorInvalidValue);
+    runtime.current_device().flags = flags;
+    return cudaSuccess;
+  });
+}
+// Host memory is always mapped.
+cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
+  return api_without_context([&](Runtime& runtime) {
+    require(flags, cudaErrorInvalidValue);
+    *flags = runtime.current_device().flags | cudaDeviceMapHost;
     return cudaSuccess;
   });
 }
@@ -85,9 +119,21 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   });
 }
 
-size_t ptx::malloc_heap_bytes() {
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
+  return api_without_context([&](Runtime& runtime) {
+    require(device && text, cudaErrorInvalidValue);
+    unsigned domain = 0, bus = 0, number = 0, function = 0;
+    require(std::sscanf(text, "%x:%x:%x.%x", &domain, &bus, &number, &function) == 4, cudaErrorInvalidValue);
+    require(domain == 0 && bus == 0 && function == 0, cudaErrorInvalidDevice);
+    runtime.check_ordinal(static_cast<int>(number));
+    *device = static_cast<int>(number);
+    return cudaSuccess;
+  });
+}
+
+size_t simt::limit_set(cudaLimit limit) {
   const std::lock_guard lock(limits_mutex);
-  return limits_set[cudaLimitMallocHeapSize];
+  return limits_set[static_cast<size_t>(limit)];
 }
 
 cudaError_t cudaProfilerStart() {
