@@ -73,7 +73,10 @@ class Translator {
   // Whether the innermost "{" around i begins a class.
   bool in_class(size_t i) const {
     for (size_t k = i; k-- > 0;) {
-      if (syntax_.at(k).is("}") && syntax_.match(k) != kNowhere) k = syntax_.match(k);
+      if (syntax_.at(k).is("}") && syntax_.match(k) != kNowhere) {
+        k = syntax_.match(k);
+        continue;
+      }
       if (!syntax_.at(k).is("{")) continue;
       for (size_t word = syntax_.begin_of_declaration(k); word < k; ++word)
         if (syntax_.at(word).is("struct") || syntax_.at(word).is("class") || syntax_.at(word).is("union"))

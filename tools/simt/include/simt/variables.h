@@ -35,7 +35,7 @@ enum class VariableKind { device, constant, managed };
 class DeviceVariable {
  public:
   // `bind` lets the name mean the copy at an address, in the calling OS thread; null for one copy.
-  DeviceVariable(void* first, size_t bytes, VariableKind kind, void (*bind)(void* copy));
+  DeviceVariable(const volatile void* first, size_t bytes, VariableKind kind, void (*bind)(void* copy));
 };
 
 namespace detail {

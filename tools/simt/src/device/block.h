@@ -110,7 +110,6 @@ class Block {
   unsigned alive() const { return alive_; }
   std::string waiting_of_cluster();  // "block (1, 0, 0): ..."
 
-  const Kernel& kernel() const { return *kernel_; }
   const PlaceInCluster& place_in_cluster() const { return place_in_cluster_; }
   char* shared_memory() const { return shared_->data(); }
   void* shared_variable(const detail::SharedVariable& variable);

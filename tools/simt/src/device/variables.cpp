@@ -68,7 +68,9 @@ Variable described(Entry& entry, int device) {
 
 }  // namespace
 
-DeviceVariable::DeviceVariable(void* first, size_t bytes, VariableKind kind, void (*bind)(void*)) {
+DeviceVariable::DeviceVariable(const volatile void* first_copy, size_t bytes, VariableKind kind,
+                               void (*bind)(void*)) {
+  void* const first = const_cast<void*>(first_copy);
   Variables& all = variables();
   const std::lock_guard lock(all.mutex);
   Entry* entry = nullptr;
