@@ -1,6 +1,4 @@
-// The sum of a vector, on the second device.
-#include <cuda_runtime.h>
-
+// A sum by shuffles and one atomic per warp, on the last device.
 #include <cstdio>
 #include <vector>
 
@@ -13,17 +11,16 @@ __global__ void sum(int n, const float* values, float* result) {
 
 int main() {
   const int n = 1000;
-  const std::vector<float> values(n, 0.5f);
-  float *device_values = nullptr, *device_result = nullptr, result = 0;
-  cudaSetDevice(1);
-  cudaMalloc(&device_values, n * sizeof(float));
-  cudaMalloc(&device_result, sizeof(float));
-  cudaMemcpy(device_values, values.data(), n * sizeof(float), cudaMemcpyDefault);
-  cudaMemset(device_result, 0, sizeof(float));
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3((n + 255) / 256);
-  config.blockDim = dim3(256);
-  cudaLaunchKernelEx(&config, sum, n, device_values, device_result);
-  cudaMemcpy(&result, device_result, sizeof(float), cudaMemcpyDefault);
-  std::printf("%g, %s\n", result, cudaGetErrorString(cudaGetLastError()));
+  const std::vector<float> host(n, 0.5f);
+  float *values = nullptr, *result = nullptr, total = 0;
+  int devices = 0;
+  cudaGetDeviceCount(&devices);
+  cudaSetDevice(devices - 1);
+  cudaMalloc(&values, n * sizeof(float));
+  cudaMalloc(&result, sizeof(float));
+  cudaMemcpy(values, host.data(), n * sizeof(float), cudaMemcpyHostToDevice);
+  cudaMemset(result, 0, sizeof(float));
+  sum<<<(n + 255) / 256, 256>>>(n, values, result);
+  cudaMemcpy(&total, result, sizeof(float), cudaMemcpyDeviceToHost);
+  std::printf("%g, %s\n", total, cudaGetErrorString(cudaGetLastError()));
 }
