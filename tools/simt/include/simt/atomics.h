@@ -109,3 +109,26 @@ inline unsigned atomicDec(unsigned* address, unsigned limit) {
   return simt::detail::atomic_update(
       address, [limit](unsigned old) { return old == 0 || old > limit ? limit : old - 1; });
 }
+
+// The functions with the scope of a block and of the system. All atomics here have that of the system.
+#define SIMT_ATOMIC_SCOPES(name)                        \
+  template <class T, class... Values>                   \
+  inline T name##_block(T* address, Values... values) { \
+    return name(address, values...);                    \
+  }                                                     \
+  template <class T, class... Values>                   \
+  inline T name##_system(T* address, Values... values) {\
+    return name(address, values...);                    \
+  }
+SIMT_ATOMIC_SCOPES(atomicAdd)
+SIMT_ATOMIC_SCOPES(atomicSub)
+SIMT_ATOMIC_SCOPES(atomicExch)
+SIMT_ATOMIC_SCOPES(atomicCAS)
+SIMT_ATOMIC_SCOPES(atomicMin)
+SIMT_ATOMIC_SCOPES(atomicMax)
+SIMT_ATOMIC_SCOPES(atomicAnd)
+SIMT_ATOMIC_SCOPES(atomicOr)
+SIMT_ATOMIC_SCOPES(atomicXor)
+SIMT_ATOMIC_SCOPES(atomicInc)
+SIMT_ATOMIC_SCOPES(atomicDec)
+#undef SIMT_ATOMIC_SCOPES

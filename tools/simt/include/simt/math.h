@@ -1,5 +1,6 @@
-// CUDA device functions that <cmath> lacks: min and max, reciprocal square root, single rounded operations,
-// conversions, bit operations. Those that the project uses or that its tests check.
+// CUDA device functions that <cmath> lacks: min and max, reciprocal square roots, multiples of pi, bit
+// operations. Other headers have arithmetic with rounding modes (rounding.h), conversions (conversions.h), fast
+// functions (fast_math.h), and operations on the bytes of a word (packed_bytes.h).
 #pragma once
 
 #include <simt/builtins.h>
@@ -41,6 +42,18 @@ SIMT_MIN_MAX(double, float, double)
 inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }  // NaN becomes 0
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
+inline float rcbrtf(float x) { return 1.0f / cbrtf(x); }
+inline double rcbrt(double x) { return 1.0 / cbrt(x); }
+inline float rhypotf(float x, float y) { return 1.0f / hypotf(x, y); }
+inline double rhypot(double x, double y) { return 1.0 / hypot(x, y); }
+inline double norm3d(double x, double y, double z) { return hypot(hypot(x, y), z); }
+inline float norm3df(float x, float y, float z) { return static_cast<float>(norm3d(x, y, z)); }
+inline double rnorm3d(double x, double y, double z) { return 1.0 / norm3d(x, y, z); }
+inline float rnorm3df(float x, float y, float z) { return static_cast<float>(rnorm3d(x, y, z)); }
+// The cumulative normal distribution.
+inline double normcdf(double x) { return erfc(-x * 0.70710678118654752440) / 2; }
+inline float normcdff(float x) { return static_cast<float>(normcdf(x)); }
+inline float fdividef(float x, float y) { return x / y; }
 
 // sin and cos of pi x. The exact argument reduction makes multiples of 1/2 exact.
 inline void sincospi(double x, double* sine, double* cosine) {
@@ -69,21 +82,18 @@ inline void sincospif(float x, float* sine, float* cosine) {
   *cosine = static_cast<float>(c);
 }
 
-// Rounds each operation separately: the compiler cannot contract it into an fma.
-inline float __fadd_rn(float a, float b) {
-  float sum = a + b;
-  asm("" : "+x"(sum));
-  return sum;
+inline double sinpi(double x) {
+  double s, c;
+  sincospi(x, &s, &c);
+  return s;
 }
-inline float __fmul_rn(float a, float b) {
-  float product = a * b;
-  asm("" : "+x"(product));
-  return product;
+inline double cospi(double x) {
+  double s, c;
+  sincospi(x, &s, &c);
+  return c;
 }
-inline float __fmaf_rn(float a, float b, float c) {
-  simt::count_multiply_adds(1);
-  return fmaf(a, b, c);
-}
+inline float sinpif(float x) { return static_cast<float>(sinpi(x)); }
+inline float cospif(float x) { return static_cast<float>(cospi(x)); }
 
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
@@ -91,18 +101,6 @@ inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
 inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
-
-// Conversions to integers saturate and map NaN to 0; a C++ cast would be undefined.
-inline int __float2int_rn(float x) {
-  if (!(x == x)) return 0;
-  const float rounded = nearbyintf(x);
-  if (rounded >= 2147483648.0f) return INT32_MAX;
-  if (rounded < -2147483648.0f) return INT32_MIN;
-  return static_cast<int>(rounded);
-}
-inline int __float2int_rd(float x) { return __float2int_rn(floorf(x)); }
-inline int __float2int_ru(float x) { return __float2int_rn(ceilf(x)); }
-inline int __float2int_rz(float x) { return __float2int_rn(truncf(x)); }
 
 inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __popcll(unsigned long long x) { return std::popcount(x); }
@@ -117,6 +115,34 @@ inline unsigned __brev(unsigned x) {
   x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
   x = (x >> 4 & 0x0F0F0F0Fu) | (x & 0x0F0F0F0Fu) << 4;
   return __builtin_bswap32(x);
+}
+inline unsigned long long __brevll(unsigned long long x) {
+  return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
+         __brev(static_cast<unsigned>(x >> 32));
+}
+// Products of the low 24 bits.
+inline int __mul24(int a, int b) {
+  return static_cast<int>(static_cast<int64_t>(static_cast<int>(static_cast<unsigned>(a) << 8) >> 8) *
+                          (static_cast<int>(static_cast<unsigned>(b) << 8) >> 8));
+}
+inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xFFFFFF) * (b & 0xFFFFFF); }
+// |a - b| + c.
+inline unsigned __sad(int a, int b, unsigned c) {
+  const int64_t difference = static_cast<int64_t>(a) - b;
+  return static_cast<unsigned>(difference < 0 ? -difference : difference) + c;
+}
+inline unsigned __usad(unsigned a, unsigned b, unsigned c) { return (a < b ? b - a : a - b) + c; }
+// Averages without overflow: rounded down, up.
+inline int __hadd(int a, int b) { return static_cast<int>((static_cast<int64_t>(a) + b) >> 1); }
+inline int __rhadd(int a, int b) { return static_cast<int>((static_cast<int64_t>(a) + b + 1) >> 1); }
+inline unsigned __uhadd(unsigned a, unsigned b) {
+  return static_cast<unsigned>((static_cast<uint64_t>(a) + b) >> 1);
+}
+inline unsigned __urhadd(unsigned a, unsigned b) {
+  return static_cast<unsigned>((static_cast<uint64_t>(a) + b + 1) >> 1);
+}
+inline long long __mul64hi(long long a, long long b) {
+  return static_cast<long long>(static_cast<__int128>(a) * b >> 64);
 }
 inline int __mulhi(int a, int b) { return static_cast<int>(static_cast<int64_t>(a) * b >> 32); }
 inline unsigned __umulhi(unsigned a, unsigned b) {

@@ -57,22 +57,16 @@ template <class Format>
 struct alignas(4) NarrowFloat2 {
   NarrowFloat<Format> x, y;
 
+  friend NarrowFloat2 operator+(NarrowFloat2 a, NarrowFloat2 b) { return {a.x + b.x, a.y + b.y}; }
+  friend NarrowFloat2 operator-(NarrowFloat2 a, NarrowFloat2 b) { return {a.x - b.x, a.y - b.y}; }
   friend NarrowFloat2 operator*(NarrowFloat2 a, NarrowFloat2 b) { return {a.x * b.x, a.y * b.y}; }
+  friend NarrowFloat2 operator/(NarrowFloat2 a, NarrowFloat2 b) { return {a.x / b.x, a.y / b.y}; }
+  friend NarrowFloat2 operator-(NarrowFloat2 a) { return {-a.x, -a.y}; }
+  NarrowFloat2& operator+=(NarrowFloat2 b) { return *this = *this + b; }
+  NarrowFloat2& operator-=(NarrowFloat2 b) { return *this = *this - b; }
+  NarrowFloat2& operator*=(NarrowFloat2 b) { return *this = *this * b; }
+  NarrowFloat2& operator/=(NarrowFloat2 b) { return *this = *this / b; }
+  friend bool operator==(NarrowFloat2 a, NarrowFloat2 b) { return a.x == b.x && a.y == b.y; }
 };
 
 }  // namespace simt
-
-// The functions of both formats. With one NaN operand __hmax returns the other operand.
-#define SIMT_NARROW template <class Format>
-#define SIMT_ONE simt::NarrowFloat<Format>
-#define SIMT_TWO simt::NarrowFloat2<Format>
-SIMT_NARROW SIMT_ONE __hfma(SIMT_ONE a, SIMT_ONE b, SIMT_ONE c) {
-  return std::fma(float{a}, float{b}, float{c});
-}
-SIMT_NARROW SIMT_ONE __hmax(SIMT_ONE a, SIMT_ONE b) { return std::fmax(float{a}, float{b}); }
-SIMT_NARROW bool __hisnan(SIMT_ONE a) { return std::isnan(float{a}); }
-SIMT_NARROW SIMT_TWO __hmul2(SIMT_TWO a, SIMT_TWO b) { return a * b; }
-SIMT_NARROW float __low2float(SIMT_TWO a) { return a.x; }
-#undef SIMT_NARROW
-#undef SIMT_ONE
-#undef SIMT_TWO

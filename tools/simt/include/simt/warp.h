@@ -76,12 +76,14 @@ struct VoteRecord {
 
 void run_ballot(void* const* records, unsigned present);
 void run_match_any(void* const* records, unsigned present);
+void run_match_all(void* const* records, unsigned present);
 void run_sync(void* const* records, unsigned present);
 
 inline constexpr WarpOperation kBallot = {"__ballot_sync", run_ballot};
 inline constexpr WarpOperation kAny = {"__any_sync", run_ballot};
 inline constexpr WarpOperation kAll = {"__all_sync", run_ballot};
 inline constexpr WarpOperation kMatchAny = {"__match_any_sync", run_match_any};
+inline constexpr WarpOperation kMatchAll = {"__match_all_sync", run_match_all};
 inline constexpr WarpOperation kSync = {"__syncwarp", run_sync};
 
 // Low half: the lanes with a non-zero predicate. High half: the lanes present.
@@ -173,6 +175,18 @@ inline unsigned __match_any_sync(unsigned mask, T value, simt::Place place = sim
   std::memcpy(&record.value, &value, sizeof(T));
   simt::warp_collective(mask, simt::detail::kMatchAny, &record, place);
   return static_cast<unsigned>(record.result);
+}
+
+// The mask if all its lanes have the same value, else 0.
+template <class T>
+inline unsigned __match_all_sync(unsigned mask, T value, int* predicate,
+                                 simt::Place place = simt::Place::current()) {
+  static_assert(sizeof(T) <= 8);
+  simt::detail::VoteRecord record{0, 0};
+  std::memcpy(&record.value, &value, sizeof(T));
+  simt::warp_collective(mask, simt::detail::kMatchAll, &record, place);
+  *predicate = record.result != 0;
+  return *predicate ? mask : 0;
 }
 
 inline void __syncwarp(unsigned mask = 0xFFFFFFFFu, simt::Place place = simt::Place::current()) {

@@ -28,6 +28,14 @@ void run_match_any(void* const* records, unsigned present) {
   }
 }
 
+void run_match_all(void* const* records, unsigned present) {
+  const uint64_t first = vote_of(records, present).value;
+  bool same = true;
+  for (unsigned rest = present; rest != 0; rest &= rest - 1)
+    same = same && vote_of(records, rest).value == first;
+  for (unsigned rest = present; rest != 0; rest &= rest - 1) vote_of(records, rest).result = same;
+}
+
 void run_sync(void* const*, unsigned) {}
 
 }  // namespace simt::detail

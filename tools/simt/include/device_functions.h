@@ -1,0 +1,4 @@
+// Device functions; <cuda_runtime.h> has them, too.
+#pragma once
+
+#include <simt/device.h>

@@ -1,0 +1,4 @@
+// threadIdx, blockIdx, blockDim, gridDim and warpSize.
+#pragma once
+
+#include <simt/builtins.h>

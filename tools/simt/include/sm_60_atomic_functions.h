@@ -1,0 +1,4 @@
+// Atomic functions; <cuda_runtime.h> has them, too.
+#pragma once
+
+#include <simt/device.h>
