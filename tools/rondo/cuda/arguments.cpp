@@ -12,14 +12,10 @@ namespace {
 
 constexpr int kMostDevices = 1024;  // of the executor
 
-// The executor's headers need C++20; what is older is compiled as that.
 std::string read_standard(const std::string& text) {
-  for (const std::string prefix : {"c++", "gnu++"}) {
-    for (const char* const old : {"11", "14", "17"})
-      if (text == prefix + old) return prefix + "20";
-    for (const char* const known : {"20", "23", "26"})
-      if (text == prefix + known) return text;
-  }
+  for (const std::string prefix : {"c++", "gnu++"})
+    for (const char* const year : {"11", "14", "17", "20", "23", "26"})
+      if (text == prefix + year) return text;
   throw Error(bad_argument("--std is '", text,
                            "', must be c++11, c++14, c++17, c++20, c++23 or c++26, or gnu++ "
                            "instead of c++"));
@@ -52,12 +48,13 @@ void add_cuda_options(const Command& cuda, CudaArguments& to) {
   add_strings("-D", "NAME[=VALUE]", "Define a macro", to.definitions);
   add_strings("-l", "NAME", "Also link a library", to.libraries);
   cuda.add("--std", "NAME",
-           "Language: c++20, c++23; older ones are compiled as c++20, which the headers need [c++20]",
+           "Language; before c++20 it is C++20, which the headers need, without its new names [c++17]",
            [&](const std::string& s) { to.standard = read_standard(s); });
   add_integer(cuda, "-O", "LEVEL", "Optimisation of the compiler [2]", to.optimization, 0, 3);
   cuda.add("--compiler", "NAME", "The C++ compiler [g++]",
            [&](const std::string& s) { to.compiler = read_path("--compiler", s); });
-  add_strings("--compiler-option", "FLAG", "Also give this option to the compiler and the linker; -Xcompiler is the same",
+  add_strings("--compiler-option", "FLAG",
+              "Also give this option to the compiler and the linker; -Xcompiler is the same",
               to.compiler_options);
   add_path(cuda, "-o", "FILE", "Write the program to this file, and do not run it", to.output);
   cuda.add_flag("--check", to.check, "Find races, and reads of memory that nobody wrote");

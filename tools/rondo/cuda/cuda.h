@@ -15,7 +15,7 @@ struct CudaArguments {
   std::vector<std::string> words;  // of the program's command line, after "--"
 
   std::vector<std::string> include_folders, definitions, libraries, compiler_options;
-  std::string standard = "c++20", compiler = "g++", output;
+  std::string standard = "c++17", compiler = "g++", output;
   int optimization = 2;
 
   bool check = false, bounds = false, count = false;

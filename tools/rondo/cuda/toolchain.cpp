@@ -92,9 +92,17 @@ Toolchain::Toolchain(const CudaArguments& arguments, fs::path folder)
                              "', which is missing; it is built where g++ has libbacktrace (<backtrace.h>)"));
 }
 
+// The headers of the executor are C++20. For older sources, names that are new in it are hidden.
+std::vector<std::string> Toolchain::language() const {
+  const bool old = is_one_of(arguments_.standard.substr(arguments_.standard.size() - 2), {"11", "14", "17"});
+  if (!old) return {"-std=" + arguments_.standard};
+  const char* const prefix = arguments_.standard[0] == 'g' ? "gnu++" : "c++";
+  return {concat("-std=", prefix, "20"), "-fno-char8_t", "-DSIMT_BEFORE_CXX20"};
+}
+
 std::vector<std::string> Toolchain::preprocessing() const {
-  std::vector<std::string> options = {"-std=" + arguments_.standard, "-isystem", executor_.headers.string(),
-                                      "-D__CUDACC__", "-D__NVCC__"};
+  std::vector<std::string> options = language();
+  options.insert(options.end(), {"-isystem", executor_.headers.string(), "-D__CUDACC__", "-D__NVCC__"});
   for (const std::string& folder : arguments_.include_folders) options.push_back("-I" + folder);
   for (const std::string& definition : arguments_.definitions) options.push_back("-D" + definition);
   options.insert(options.end(), arguments_.compiler_options.begin(), arguments_.compiler_options.end());
@@ -107,8 +115,7 @@ std::vector<std::string> Toolchain::preprocessing() const {
 
 std::vector<std::string> Toolchain::code_options() const {
   std::vector<std::string> options = {concat("-O", arguments_.optimization), "-fno-omit-frame-pointer",
-                                      "-Wno-unknown-pragmas",
-                                      "-Wno-attributes"};
+                                      "-Wno-unknown-pragmas", "-Wno-attributes"};
   if (arguments_.output.empty()) options.emplace_back("-march=native");
   if (arguments_.observes())
     options.insert(options.end(), std::begin(kObserveOptions), std::end(kObserveOptions));
@@ -147,8 +154,9 @@ fs::path Toolchain::compile(const std::string& file) {
   if (is_one_of(extension, {".o", ".a", ".so"})) return fs::absolute(file);
   const fs::path stem = folder_ / concat(++compiled_, "-", fs::path(file).filename().string());
   const fs::path object = fs::path(stem) += ".o";
-  std::vector<std::string> command = {arguments_.compiler, "-std=" + arguments_.standard};
-  const std::vector<std::string> code = code_options();
+  std::vector<std::string> command = {arguments_.compiler};
+  const std::vector<std::string> standard = language(), code = code_options();
+  command.insert(command.end(), standard.begin(), standard.end());
   command.insert(command.end(), code.begin(), code.end());
   if (is_one_of(extension, {".cpp", ".cc", ".cxx", ".c", ".C"})) {
     const std::vector<std::string> options = preprocessing();

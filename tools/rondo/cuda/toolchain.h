@@ -28,6 +28,7 @@ class Toolchain {
 
  private:
   std::filesystem::path translate(const std::string& file, const std::filesystem::path& stem) const;
+  std::vector<std::string> language() const;
   std::vector<std::string> preprocessing() const;
   std::vector<std::string> code_options() const;
 
