@@ -36,7 +36,9 @@ __global__ void half_of_a_block() {
   else
     __syncthreads();
 }
-__global__ void tell_validity(int* out) { *out = cg::this_grid().is_valid() + 2 * static_cast<int>(simt::cluster_size()); }
+__global__ void tell_validity(int* out) {
+  *out = cg::this_grid().is_valid() + 2 * static_cast<int>(simt::cluster_size());
+}
 
 using Cooperative = HostTest;
 
@@ -91,7 +93,8 @@ TEST_F(Cooperative, MistakesAreFaults) {
   CUDA_OK(cudaDeviceReset());
   CUDA_OK(cudaLaunchCooperativeKernel(half_of_a_block, 2, 32, nullptr));
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
-  EXPECT_NE(simt::last_fault().message.find("threads 0-15 wait at the barrier of the grid"), std::string::npos)
+  EXPECT_NE(simt::last_fault().message.find("Threads 0-15 wait at the barrier of the grid"),
+            std::string::npos)
       << simt::last_fault().message;
   CUDA_OK(cudaDeviceReset());
 }

@@ -303,7 +303,6 @@ TEST_F(GraphUpdates, ACapturedClusterKeepsItsSize) {
 }
 
 TEST_F(GraphUpdates, ACooperativeNodeStaysCooperative) {
-  if (!kInterpreted) GTEST_SKIP() << "the executor has no cooperative launches";
   const auto captured = [&](int cooperative) {
     cudaGraph_t graph = nullptr;
     auto config = shape(1, 1, stream_);

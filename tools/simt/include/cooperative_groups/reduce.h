@@ -5,12 +5,10 @@
 
 namespace cooperative_groups {
 
-#define SIMT_GROUP_OPERATION(name, expression) \
-  template <class T>                           \
-  struct name {                                \
-    T operator()(T a, T b) const {             \
-      return static_cast<T>(expression);       \
-    }                                          \
+#define SIMT_GROUP_OPERATION(name, expression)                          \
+  template <class T>                                                    \
+  struct name {                                                         \
+    T operator()(T a, T b) const { return static_cast<T>(expression); } \
   };
 SIMT_GROUP_OPERATION(plus, a + b)
 SIMT_GROUP_OPERATION(less, b < a ? b : a)

@@ -111,14 +111,14 @@ inline unsigned atomicDec(unsigned* address, unsigned limit) {
 }
 
 // The functions with the scope of a block and of the system. All atomics here have that of the system.
-#define SIMT_ATOMIC_SCOPES(name)                        \
-  template <class T, class... Values>                   \
-  inline T name##_block(T* address, Values... values) { \
-    return name(address, values...);                    \
-  }                                                     \
-  template <class T, class... Values>                   \
-  inline T name##_system(T* address, Values... values) {\
-    return name(address, values...);                    \
+#define SIMT_ATOMIC_SCOPES(name)                         \
+  template <class T, class... Values>                    \
+  inline T name##_block(T* address, Values... values) {  \
+    return name(address, values...);                     \
+  }                                                      \
+  template <class T, class... Values>                    \
+  inline T name##_system(T* address, Values... values) { \
+    return name(address, values...);                     \
   }
 SIMT_ATOMIC_SCOPES(atomicAdd)
 SIMT_ATOMIC_SCOPES(atomicSub)

@@ -5,10 +5,10 @@
 
 #include <type_traits>
 
-#define SIMT_CACHED_LOAD(name)               \
-  template <class T>                         \
+#define SIMT_CACHED_LOAD(name)                          \
+  template <class T>                                    \
   [[gnu::always_inline]] inline T name(const T* from) { \
-    return simt::load_value<T>(from);        \
+    return simt::load_value<T>(from);                   \
   }
 SIMT_CACHED_LOAD(__ldg)
 SIMT_CACHED_LOAD(__ldca)
@@ -18,10 +18,10 @@ SIMT_CACHED_LOAD(__ldcv)
 SIMT_CACHED_LOAD(__ldlu)
 #undef SIMT_CACHED_LOAD
 
-#define SIMT_CACHED_STORE(name)                                          \
-  template <class T>                                                     \
+#define SIMT_CACHED_STORE(name)                                                   \
+  template <class T>                                                              \
   [[gnu::always_inline]] inline void name(T* to, std::type_identity_t<T> value) { \
-    simt::store_value(to, value);                                        \
+    simt::store_value(to, value);                                                 \
   }
 SIMT_CACHED_STORE(__stcg)
 SIMT_CACHED_STORE(__stcs)

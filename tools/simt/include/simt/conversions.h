@@ -28,10 +28,10 @@ To to_integer(From whole) {
 
 }  // namespace simt::detail
 
-#define SIMT_TO_INTEGER(from, From, to, To)                                                              \
-  inline To __##from##2##to##_rn(From x) { return simt::detail::to_integer<To>(std::nearbyint(x)); }     \
-  inline To __##from##2##to##_rz(From x) { return simt::detail::to_integer<To>(std::trunc(x)); }         \
-  inline To __##from##2##to##_ru(From x) { return simt::detail::to_integer<To>(std::ceil(x)); }          \
+#define SIMT_TO_INTEGER(from, From, to, To)                                                          \
+  inline To __##from##2##to##_rn(From x) { return simt::detail::to_integer<To>(std::nearbyint(x)); } \
+  inline To __##from##2##to##_rz(From x) { return simt::detail::to_integer<To>(std::trunc(x)); }     \
+  inline To __##from##2##to##_ru(From x) { return simt::detail::to_integer<To>(std::ceil(x)); }      \
   inline To __##from##2##to##_rd(From x) { return simt::detail::to_integer<To>(std::floor(x)); }
 SIMT_TO_INTEGER(float, float, int, int)
 SIMT_TO_INTEGER(float, float, uint, unsigned)
@@ -43,14 +43,14 @@ SIMT_TO_INTEGER(double, double, ll, long long)
 SIMT_TO_INTEGER(double, double, ull, unsigned long long)
 #undef SIMT_TO_INTEGER
 
-#define SIMT_TO_FLOAT_BY(from, From, to, To, suffix, mode)                                      \
-  inline To __##from##2##to##_##suffix(From x) {                                                \
-    return simt::detail::rounded<mode, To>([](From y) { return static_cast<To>(y); }, x);       \
+#define SIMT_TO_FLOAT_BY(from, From, to, To, suffix, mode)                                \
+  inline To __##from##2##to##_##suffix(From x) {                                          \
+    return simt::detail::rounded<mode, To>([](From y) { return static_cast<To>(y); }, x); \
   }
-#define SIMT_TO_FLOAT(from, From, to, To)                       \
-  SIMT_TO_FLOAT_BY(from, From, to, To, rn, FE_TONEAREST)        \
-  SIMT_TO_FLOAT_BY(from, From, to, To, rz, FE_TOWARDZERO)       \
-  SIMT_TO_FLOAT_BY(from, From, to, To, ru, FE_UPWARD)           \
+#define SIMT_TO_FLOAT(from, From, to, To)                 \
+  SIMT_TO_FLOAT_BY(from, From, to, To, rn, FE_TONEAREST)  \
+  SIMT_TO_FLOAT_BY(from, From, to, To, rz, FE_TOWARDZERO) \
+  SIMT_TO_FLOAT_BY(from, From, to, To, ru, FE_UPWARD)     \
   SIMT_TO_FLOAT_BY(from, From, to, To, rd, FE_DOWNWARD)
 SIMT_TO_FLOAT(int, int, float, float)
 SIMT_TO_FLOAT(uint, unsigned, float, float)

@@ -12,19 +12,17 @@
 #define SIMT_TWO simt::NarrowFloat2<Format>
 
 // name(a, b) of one value and name2(a, b) of two.
-#define SIMT_NARROW_BINARY(name, expression)                                            \
-  SIMT_NARROW SIMT_ONE name(SIMT_ONE a, SIMT_ONE b) {                                   \
-    const float x = a, y = b;                                                           \
-    return expression;                                                                  \
-  }                                                                                     \
-  SIMT_NARROW SIMT_TWO name##2(SIMT_TWO a, SIMT_TWO b) {                                \
-    return {name(a.x, b.x), name(a.y, b.y)};                                            \
-  }
+#define SIMT_NARROW_BINARY(name, expression)          \
+  SIMT_NARROW SIMT_ONE name(SIMT_ONE a, SIMT_ONE b) { \
+    const float x = a, y = b;                         \
+    return expression;                                \
+  }                                                   \
+  SIMT_NARROW SIMT_TWO name##2(SIMT_TWO a, SIMT_TWO b) { return {name(a.x, b.x), name(a.y, b.y)}; }
 SIMT_NARROW_BINARY(__hadd, x + y)
 SIMT_NARROW_BINARY(__hsub, x - y)
 SIMT_NARROW_BINARY(__hmul, x* y)
 SIMT_NARROW_BINARY(__hadd_sat, std::fmin(std::fmax(x + y, 0.0f), 1.0f))
-SIMT_NARROW_BINARY(__hmul_sat, std::fmin(std::fmax(x * y, 0.0f), 1.0f))
+SIMT_NARROW_BINARY(__hmul_sat, std::fmin(std::fmax(x* y, 0.0f), 1.0f))
 // With one NaN operand the other operand; __hmax_nan and __hmin_nan return NaN.
 SIMT_NARROW_BINARY(__hmax, std::fmax(x, y))
 SIMT_NARROW_BINARY(__hmin, std::fmin(x, y))
@@ -45,19 +43,19 @@ SIMT_NARROW SIMT_ONE __habs(SIMT_ONE a) { return SIMT_ONE::from_bits(a.bits & 0x
 SIMT_NARROW SIMT_TWO __habs2(SIMT_TWO a) { return {__habs(a.x), __habs(a.y)}; }
 
 // Comparisons of one value; of both, as 1.0 or 0.0 for each; whether both are true.
-#define SIMT_NARROW_COMPARISON(name, condition)                                              \
-  SIMT_NARROW bool __h##name(SIMT_ONE a, SIMT_ONE b) {                                       \
-    const float x = a, y = b;                                                                \
-    return condition;                                                                        \
-  }                                                                                          \
-  SIMT_NARROW SIMT_TWO __h##name##2(SIMT_TWO a, SIMT_TWO b) {                                \
+#define SIMT_NARROW_COMPARISON(name, condition)                                                \
+  SIMT_NARROW bool __h##name(SIMT_ONE a, SIMT_ONE b) {                                         \
+    const float x = a, y = b;                                                                  \
+    return condition;                                                                          \
+  }                                                                                            \
+  SIMT_NARROW SIMT_TWO __h##name##2(SIMT_TWO a, SIMT_TWO b) {                                  \
     return {static_cast<float>(__h##name(a.x, b.x)), static_cast<float>(__h##name(a.y, b.y))}; \
-  }                                                                                          \
-  SIMT_NARROW bool __hb##name##2(SIMT_TWO a, SIMT_TWO b) {                                   \
-    return __h##name(a.x, b.x) && __h##name(a.y, b.y);                                       \
+  }                                                                                            \
+  SIMT_NARROW bool __hb##name##2(SIMT_TWO a, SIMT_TWO b) {                                     \
+    return __h##name(a.x, b.x) && __h##name(a.y, b.y);                                         \
   }
 SIMT_NARROW_COMPARISON(eq, x == y)
-SIMT_NARROW_COMPARISON(ne, x < y || x > y)
+SIMT_NARROW_COMPARISON(ne, x<y || x> y)
 SIMT_NARROW_COMPARISON(lt, x < y)
 SIMT_NARROW_COMPARISON(le, x <= y)
 SIMT_NARROW_COMPARISON(gt, x > y)
@@ -67,11 +65,11 @@ SIMT_NARROW bool __hisnan(SIMT_ONE a) { return std::isnan(float{a}); }
 SIMT_NARROW int __hisinf(SIMT_ONE a) { return std::isinf(float{a}) ? (float{a} > 0 ? 1 : -1) : 0; }
 
 // hexp(a) and h2exp(a).
-#define SIMT_NARROW_FUNCTION(name, expression)                                                 \
-  SIMT_NARROW SIMT_ONE h##name(SIMT_ONE a) {                                                   \
-    const float x = a;                                                                         \
-    return static_cast<float>(expression);                                                     \
-  }                                                                                            \
+#define SIMT_NARROW_FUNCTION(name, expression) \
+  SIMT_NARROW SIMT_ONE h##name(SIMT_ONE a) {   \
+    const float x = a;                         \
+    return static_cast<float>(expression);     \
+  }                                            \
   SIMT_NARROW SIMT_TWO h2##name(SIMT_TWO a) { return {h##name(a.x), h##name(a.y)}; }
 SIMT_NARROW_FUNCTION(exp, std::exp(x))
 SIMT_NARROW_FUNCTION(exp2, std::exp2(x))

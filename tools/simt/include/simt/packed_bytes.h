@@ -62,34 +62,30 @@ inline unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) {
 inline unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) { return __dp2a_lo(a, b >> 16, c); }
 
 // __vadd4 (bytes) and __vadd2 (halves), and so on: s signed, u unsigned, ss and us saturate.
-#define SIMT_BY_ELEMENTS(name, T, expression)                                                  \
-  inline unsigned name(unsigned a, unsigned b) {                                               \
-    return simt::detail::by_elements<T>(a, b, [](int x, int y) { return expression; });        \
+#define SIMT_BY_ELEMENTS(name, T, expression)                                           \
+  inline unsigned name(unsigned a, unsigned b) {                                        \
+    return simt::detail::by_elements<T>(a, b, [](int x, int y) { return expression; }); \
   }
-#define SIMT_PACKED(n, S, U)                                                      \
-  SIMT_BY_ELEMENTS(__vadd##n, U, x + y)                                           \
-  SIMT_BY_ELEMENTS(__vsub##n, U, x - y)                                           \
-  SIMT_BY_ELEMENTS(__vaddss##n, S, simt::detail::saturated<S>(x + y))             \
-  SIMT_BY_ELEMENTS(__vaddus##n, U, simt::detail::saturated<U>(x + y))             \
-  SIMT_BY_ELEMENTS(__vsubss##n, S, simt::detail::saturated<S>(x - y))             \
-  SIMT_BY_ELEMENTS(__vsubus##n, U, simt::detail::saturated<U>(x - y))             \
-  SIMT_BY_ELEMENTS(__vavgu##n, U, (x + y + 1) >> 1)                               \
-  SIMT_BY_ELEMENTS(__vmaxs##n, S, x > y ? x : y)                                  \
-  SIMT_BY_ELEMENTS(__vmaxu##n, U, x > y ? x : y)                                  \
-  SIMT_BY_ELEMENTS(__vmins##n, S, x < y ? x : y)                                  \
-  SIMT_BY_ELEMENTS(__vminu##n, U, x < y ? x : y)                                  \
-  SIMT_BY_ELEMENTS(__vabsdiffu##n, U, x > y ? x - y : y - x)                      \
-  SIMT_BY_ELEMENTS(__vabsdiffs##n, S, x > y ? x - y : y - x)                      \
-  SIMT_BY_ELEMENTS(__vcmpeq##n, U, x == y ? -1 : 0)                               \
-  SIMT_BY_ELEMENTS(__vcmpgts##n, S, x > y ? -1 : 0)                               \
-  SIMT_BY_ELEMENTS(__vcmpgtu##n, U, x > y ? -1 : 0)                               \
-  SIMT_BY_ELEMENTS(__vseteq##n, U, x == y)                                        \
-  inline unsigned __vsads##n(unsigned a, unsigned b) {                            \
-    return simt::detail::sum_of_differences<S>(a, b);                             \
-  }                                                                               \
-  inline unsigned __vsadu##n(unsigned a, unsigned b) {                            \
-    return simt::detail::sum_of_differences<U>(a, b);                             \
-  }
+#define SIMT_PACKED(n, S, U)                                                                               \
+  SIMT_BY_ELEMENTS(__vadd##n, U, x + y)                                                                    \
+  SIMT_BY_ELEMENTS(__vsub##n, U, x - y)                                                                    \
+  SIMT_BY_ELEMENTS(__vaddss##n, S, simt::detail::saturated<S>(x + y))                                      \
+  SIMT_BY_ELEMENTS(__vaddus##n, U, simt::detail::saturated<U>(x + y))                                      \
+  SIMT_BY_ELEMENTS(__vsubss##n, S, simt::detail::saturated<S>(x - y))                                      \
+  SIMT_BY_ELEMENTS(__vsubus##n, U, simt::detail::saturated<U>(x - y))                                      \
+  SIMT_BY_ELEMENTS(__vavgu##n, U, (x + y + 1) >> 1)                                                        \
+  SIMT_BY_ELEMENTS(__vmaxs##n, S, x > y ? x : y)                                                           \
+  SIMT_BY_ELEMENTS(__vmaxu##n, U, x > y ? x : y)                                                           \
+  SIMT_BY_ELEMENTS(__vmins##n, S, x < y ? x : y)                                                           \
+  SIMT_BY_ELEMENTS(__vminu##n, U, x < y ? x : y)                                                           \
+  SIMT_BY_ELEMENTS(__vabsdiffu##n, U, x > y ? x - y : y - x)                                               \
+  SIMT_BY_ELEMENTS(__vabsdiffs##n, S, x > y ? x - y : y - x)                                               \
+  SIMT_BY_ELEMENTS(__vcmpeq##n, U, x == y ? -1 : 0)                                                        \
+  SIMT_BY_ELEMENTS(__vcmpgts##n, S, x > y ? -1 : 0)                                                        \
+  SIMT_BY_ELEMENTS(__vcmpgtu##n, U, x > y ? -1 : 0)                                                        \
+  SIMT_BY_ELEMENTS(__vseteq##n, U, x == y)                                                                 \
+  inline unsigned __vsads##n(unsigned a, unsigned b) { return simt::detail::sum_of_differences<S>(a, b); } \
+  inline unsigned __vsadu##n(unsigned a, unsigned b) { return simt::detail::sum_of_differences<U>(a, b); }
 SIMT_PACKED(4, int8_t, uint8_t)
 SIMT_PACKED(2, int16_t, uint16_t)
 #undef SIMT_PACKED

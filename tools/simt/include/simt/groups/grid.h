@@ -16,8 +16,7 @@ class grid_group {
     return static_cast<unsigned long long>(gridDim.x) * gridDim.y * gridDim.z;
   }
   static unsigned long long block_rank() {
-    return blockIdx.x +
-           gridDim.x * (blockIdx.y + static_cast<unsigned long long>(gridDim.y) * blockIdx.z);
+    return blockIdx.x + gridDim.x * (blockIdx.y + static_cast<unsigned long long>(gridDim.y) * blockIdx.z);
   }
   static unsigned long long num_threads() { return num_blocks() * threads_of_block(); }
   static unsigned long long thread_rank() { return block_rank() * threads_of_block() + simt::thread_rank; }

@@ -128,7 +128,9 @@ class thread_block_tile {
     return __match_all_sync(lanes(), value, &predicate, place) >> first_lane();
   }
 
-  static unsigned lanes() { return (Size == 32 ? ~0u : (1u << Size % 32) - 1) << first_lane(); }  // not of CUDA
+  static unsigned lanes() {
+    return (Size == 32 ? ~0u : (1u << Size % 32) - 1) << first_lane();
+  }  // not of CUDA
 
  private:
   static unsigned first_lane() { return simt::thread_rank % 32 / Size * Size; }
@@ -152,8 +154,7 @@ thread_block_tile<Size, thread_block_tile<Outer, Parent>> tiled_partition(
 }
 // The threads of a tile that call it with the same predicate or label; all threads of the tile call it.
 template <class Group>
-coalesced_group labeled_partition(const Group& group, int label,
-                                  simt::Place place = simt::Place::current()) {
+coalesced_group labeled_partition(const Group& group, int label, simt::Place place = simt::Place::current()) {
   return coalesced_group(__match_any_sync(group.lanes(), label, place));
 }
 template <class Group>
