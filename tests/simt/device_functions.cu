@@ -2,6 +2,8 @@
 #include <device_launch_parameters.h>
 #include <math_constants.h>
 #include <sm_60_atomic_functions.h>
+#include <cuda/atomic>
+#include <cuda/std/limits>
 
 #include <cmath>
 #include <limits>
@@ -126,6 +128,18 @@ TEST(Functions, AtomicsOfABlockAndOfTheSystem) {
   EXPECT_EQ(counter, 128u);
   EXPECT_EQ(least, -63);
   EXPECT_EQ(bits, ~0ull);
+}
+
+TEST(Functions, AtomicReferences) {
+  int counter = 0, most = 0;
+  run_ok({1, 64}, [&] {
+    cuda::atomic_ref<int, cuda::thread_scope_device> reference(counter);
+    reference.fetch_add(2, cuda::std::memory_order_relaxed);
+    cuda::atomic_ref<int>(most).fetch_max(static_cast<int>(threadIdx.x));
+  });
+  EXPECT_EQ(counter, 128);
+  EXPECT_EQ(most, 63);
+  EXPECT_EQ(cuda::std::numeric_limits<int>::max(), INT32_MAX);
 }
 
 TEST(Functions, MatchAll) {
