@@ -1,4 +1,5 @@
 #include <rondo/bench/operators/conv.h>
+#include <rondo/bench/operators/covered.h>
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/conv_checks.h>
 #include <rondo/kernels/core/counted.h>
@@ -57,6 +58,9 @@ OperatorCall pass_call(const OperatorRequest& request, const Conv2dOptions& opti
   const auto role = [&](ConvOp of_result) { return op == of_result ? Role::result : Role::input; };
   const auto x = list.add<T>(x_size, role(ConvOp::data_gradient), Fill::normal),
              y = list.add<T>(y_size, role(ConvOp::forward), Fill::normal);
+  if (op != ConvOp::data_gradient)
+    list.reads_only(x, elements(l.n, covered({l.h, l.r, l.stride, l.pad, l.dilation, l.p()}),
+                                covered({l.w, l.s, l.stride, l.pad, l.dilation, l.q()}), l.c));
   const bool of_filter = op == ConvOp::filter_gradient;
   const auto filter = list.add<T>(of_filter ? 0 : filter_size, Role::input, Fill::normal);
   const auto dw = list.result<float>(of_filter ? filter_size : 0);
@@ -79,12 +83,7 @@ OperatorCall pass_call(const OperatorRequest& request, const Conv2dOptions& opti
     }
     return conv2d_forward_with_plan<T>(chosen, y_view, x_view, filter_view, options, {}, scratch, stream);
   };
-  call.is_right = [=, rounding = rounding_of(call.arithmetic)](const HostOperands& host) {
-    return is_convolution(
-        l, op, Channels::last, as_floats(host.after(x), x_size), as_floats(host.after(y), y_size),
-        of_filter ? as_floats(host.after(dw), filter_size) : as_floats(host.after(filter), filter_size),
-        rounding);
-  };
+  call.is_right = [=](const HostOperands& host) { return is_conv<T, float>(request, Channels::last, host); };
   return call;
 }
 
@@ -127,6 +126,24 @@ Conv2dOptions conv_options(const OperatorRequest& request) {
           .dilation_w = l.dilation,
           .groups = l.groups};
 }
+
+template <class T, class Gradient>
+bool is_conv(const OperatorRequest& request, Channels channels, const HostOperands& host) {
+  const ConvLayer l = conv_layer(request);
+  const ConvOp op = conv_op(request.pass);
+  const auto floats = [&]<class V>(size_t operand, int64_t size, V) {
+    return as_floats(host.after(OperandId<V>{operand}), size);
+  };
+  return is_convolution(l, op, channels, floats(0, l.x_size(), T()), floats(1, l.y_size(), T()),
+                        op == ConvOp::filter_gradient ? floats(3, l.filter_size(), Gradient())
+                                                      : floats(2, l.filter_size(), T()),
+                        rounding_of(arithmetic_of(request.type, request.math)));
+}
+template bool is_conv<float, float>(const OperatorRequest&, Channels, const HostOperands&);
+template bool is_conv<__nv_bfloat16, float>(const OperatorRequest&, Channels, const HostOperands&);
+template bool is_conv<__half, float>(const OperatorRequest&, Channels, const HostOperands&);
+template bool is_conv<__nv_bfloat16, __nv_bfloat16>(const OperatorRequest&, Channels, const HostOperands&);
+template bool is_conv<__half, __half>(const OperatorRequest&, Channels, const HostOperands&);
 
 OperatorCall conv_call(const OperatorRequest& request, ConvAlgorithm algorithm,
                        const std::optional<ConvPlan>& plan, int64_t workspace_bytes) {

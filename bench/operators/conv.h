@@ -14,6 +14,11 @@ ConvLayer conv_layer(const OperatorRequest& request);
 ConvOp conv_op(const std::string& pass);
 Conv2dOptions conv_options(const OperatorRequest& request);
 
+// Whether the operands x, y, filter and filter gradient of a call are a convolution. `T`: their type. The
+// gradient is read as values of type `Gradient`, all of them in the order of `channels`.
+template <class T, class Gradient>
+bool is_conv(const OperatorRequest& request, Channels channels, const HostOperands& host);
+
 // The same convolution by another algorithm, or by a kernel that the library does not choose.
 // `workspace_bytes`: those of the plan.
 OperatorCall conv_call(const OperatorRequest& request, ConvAlgorithm algorithm,

@@ -15,7 +15,7 @@ std::string plan_text(const OperatorRequest& r, int64_t batches, const GemmShape
       packed_problem(shape, arithmetic_of(r.type, r.math), r.transpose_a, r.transpose_b);
   const GemmPlan plan =
       batches > 1 ? choose_batched_gemm_plan(problem, batches, device) : choose_gemm_plan(problem, device);
-  return concat(rung_of(plan), ", ", plan);
+  return concat(batches > 1 ? "gemm_strided_batched(), " : "", rung_of(plan), ", ", plan);
 }
 
 template <class T>
@@ -106,12 +106,12 @@ template OperatorCall gemm_call(const OperatorRequest&, TensorRung::Run<__half>)
 
 Operator gemm_operator() {
   return {"gemm",
-          "A product of matrices, or with batch a batch of products",
+          "A product of matrices, or with batch the products of two strided batches",
           {{"",
             {{"m", "rows of the result", 1024},
              {"n", "columns of the result", 1024},
              {"k", "products per result", 1024},
-             {"batch", "products", 1}},
+             {"batch", "products; more than 1: gemm_strided_batched()", 1}},
             {},
             make_gemm}},
           true};

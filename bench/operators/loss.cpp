@@ -10,13 +10,6 @@
 namespace rondo::bench {
 namespace {
 
-std::vector<int32_t> labels_of(int64_t rows, int64_t classes) {
-  std::vector<int32_t> labels(static_cast<size_t>(rows));
-  for (size_t i = 0; i < labels.size(); ++i)
-    labels[i] = static_cast<int32_t>(static_cast<int64_t>(i) % classes);
-  return labels;
-}
-
 // gradient = (softmax(logits) - one at the label) / rows
 template <class T>
 bool is_loss_gradient(int64_t rows, int64_t classes, const T* gradient, const T* logits,
@@ -42,7 +35,7 @@ OperatorCall cross_entropy_call(int64_t rows, int64_t classes, bool with_stats) 
   OperatorCall call;
   OperandList& list = call.operands;
   const auto logits = list.input<T>(saturating_product({rows, classes}));
-  const auto labels = list.input_of(labels_of(rows, classes));
+  const auto labels = list.counts(rows, classes);
   const auto gradient = list.result<T>(saturating_product({rows, classes}));
   const auto stats = list.input_of(std::vector<LossStats>(1), Role::updated);
   const int64_t bytes = with_stats ? softmax_cross_entropy_workspace_bytes(rows, classes)
@@ -51,7 +44,7 @@ OperatorCall cross_entropy_call(int64_t rows, int64_t classes, bool with_stats) 
   call.enqueue = [=](const Operands& o, cudaStream_t stream) {
     const MatrixView<T> to = matrix(o[gradient], rows, classes);
     const MatrixView<const T> from = matrix<const T>(o[logits], rows, classes);
-    const VectorView<const int32_t> of_rows = {o.as<int32_t>(labels), rows};
+    const VectorView<const int32_t> of_rows = {o[labels], rows};
     const Workspace scratch = {o[workspace], bytes};
     if (with_stats)
       return softmax_cross_entropy(to, o.as<LossStats>(stats), from, of_rows, 1.0f / static_cast<float>(rows),
@@ -59,8 +52,7 @@ OperatorCall cross_entropy_call(int64_t rows, int64_t classes, bool with_stats) 
     return cross_entropy(to, o.as<float>(stats), {}, from, of_rows, {}, scratch, stream);
   };
   call.is_right = [=](const HostOperands& host) {
-    return is_loss_gradient(rows, classes, host.after(gradient), host.after(logits),
-                            reinterpret_cast<const int32_t*>(host.after(labels)));
+    return is_loss_gradient(rows, classes, host.after(gradient), host.after(logits), host.after(labels));
   };
   return call;
 }

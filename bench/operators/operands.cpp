@@ -2,6 +2,7 @@
 #include <rondo/bench/timing/normal_buffer.h>
 
 #include <limits>
+#include <numeric>
 #include <random>
 
 namespace rondo::bench {
@@ -36,6 +37,12 @@ void fill(void* data, const Operand& operand, uint64_t seed) {
     return fill_repeatedly(data, size, operand.bytes.data(), size);
   }
   if (operand.fill == Fill::nothing) return;
+  if (operand.fill == Fill::count) {
+    std::vector<int32_t> values(static_cast<size_t>(std::min(operand.elements, operand.period)));
+    std::iota(values.begin(), values.end(), 0);
+    return fill_repeatedly(data, operand.byte_count(), values.data(),
+                           static_cast<int64_t>(values.size() * sizeof(int32_t)));
+  }
   visit(operand.type, [&](auto element) {
     using T = decltype(element);
     if constexpr (ValueType<T>) fill(static_cast<T*>(data), operand.elements, operand.fill, seed);
@@ -50,7 +57,8 @@ double OperandList::least_bytes() const {
   double bytes = 0;
   for (const Operand& operand : operands_) {
     const double times = operand.role == Role::scratch ? 0 : operand.role == Role::updated ? 2 : 1;
-    bytes += times * static_cast<double>(operand.byte_count());
+    const double unread = static_cast<double>(operand.unread) * static_cast<double>(size_of(operand.type));
+    bytes += times * (static_cast<double>(operand.byte_count()) - unread);
   }
   return bytes;
 }

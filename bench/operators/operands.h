@@ -20,8 +20,9 @@ struct OperandId {
 
 // What a call does with an operand.
 enum class Role { input, result, updated, scratch };  // updated: reads and writes it
-// normal: N(0, 1). uniform: from 0 to 1. ramp: from -1 to 1 in equal steps, again after 251 elements.
-enum class Fill { nothing, normal, uniform, ramp };
+// normal: N(0, 1). uniform: from 0 to 1. ramp: from -1 to 1 in equal steps, again after 251 elements. count:
+// 0, 1, 2, ... of int32, again after Operand::period elements.
+enum class Fill { nothing, normal, uniform, ramp, count };
 
 struct Operand {
   int64_t elements = 0;
@@ -29,6 +30,8 @@ struct Operand {
   Role role = Role::input;
   Fill fill = Fill::nothing;
   std::vector<unsigned char> bytes = {};  // its contents, instead of `fill`
+  int64_t period = 1;                     // of Fill::count
+  int64_t unread = 0;                     // elements that no call needs to read
   int64_t byte_count() const;             // INT64_MAX if it does not fit
 };
 
@@ -54,10 +57,19 @@ class OperandList {
     std::memcpy(operand.bytes.data(), values.data(), operand.bytes.size());
     return append<uint8_t>(std::move(operand));
   }
+  // i % period, for i from 0.
+  OperandId<int32_t> counts(int64_t elements, int64_t period) {
+    return append<int32_t>({elements, DType::int32, Role::input, Fill::count, {}, period});
+  }
+  // The call reads only so many elements of an input.
+  template <class T>
+  void reads_only(OperandId<T> id, int64_t elements) {
+    operands_[id.index].unread = operands_[id.index].elements - elements;
+  }
   OperandId<uint8_t> scratch(int64_t bytes) { return add<uint8_t>(bytes, Role::scratch); }
 
   const std::vector<Operand>& all() const { return operands_; }
-  // Inputs are read once, results written once; scratch memory does not count.
+  // Inputs are read once, without what is unread; results are written once; scratch memory does not count.
   double least_bytes() const;
 
  private:

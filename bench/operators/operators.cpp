@@ -29,8 +29,9 @@ std::string Shape::text() const {
 
 const std::vector<Operator>& operators() {
   static const std::vector<Operator> all = {
-      gemm_operator(),    conv_operator(),   pool_operator(),   norm_operator(),       loss_operator(),
-      softmax_operator(), layout_operator(), reduce_operator(), activation_operator(), optimizer_operator()};
+      gemm_operator(),   conv_operator(),       conv_transpose_operator(), pool_operator(),
+      norm_operator(),   loss_operator(),       softmax_operator(),        layout_operator(),
+      reduce_operator(), activation_operator(), elementwise_operator(),    optimizer_operator()};
   return all;
 }
 

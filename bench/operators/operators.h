@@ -43,6 +43,8 @@ struct OperatorRequest {
   DType type = DType::float32;
   Math math = Math::fp32;
   bool transpose_a = false, transpose_b = false;  // of gemm
+  // Of the gradient of max pooling: the check accepts it at any of equal maxima, as a peer may have it.
+  bool any_maximum = false;
 };
 
 struct OperatorKind {
@@ -73,6 +75,7 @@ std::string type_suffix(DType type);
 // The families of operators, one in each file.
 Operator gemm_operator();
 Operator conv_operator();
+Operator conv_transpose_operator();
 Operator pool_operator();
 Operator norm_operator();
 Operator loss_operator();
@@ -80,6 +83,7 @@ Operator softmax_operator();
 Operator layout_operator();
 Operator reduce_operator();
 Operator activation_operator();
+Operator elementwise_operator();
 Operator optimizer_operator();
 
 // Calls make.template operator()<T>() with the type of the elements.

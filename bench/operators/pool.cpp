@@ -1,4 +1,5 @@
-#include <rondo/bench/operators/operators.h>
+#include <rondo/bench/operators/covered.h>
+#include <rondo/bench/operators/pool.h>
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/pool/max_unpool.h>
 #include <rondo/kernels/pool/pool.h>
@@ -14,6 +15,11 @@ struct PoolShape {
   PoolWindow window;  // of equal sides, strides and paddings
 
   int64_t x_size() const { return saturating_product({n, h, w, c}); }
+  int64_t covered_size() const {  // the elements of x that are in windows
+    return saturating_product(
+        {n, covered({h, window.height, window.stride_h, window.pad_h, window.dilation_h, p}),
+         covered({w, window.width, window.stride_w, window.pad_w, window.dilation_w, q}), c});
+  }
   int64_t y_size() const { return saturating_product({n, p, q, c}); }
   double area() const { return static_cast<double>(window.height) * static_cast<double>(window.width); }
 
@@ -35,6 +41,16 @@ struct PoolShape {
       if (first < 0 || static_cast<float>(x[at]) > static_cast<float>(x[first])) first = at;
     });
     return first;
+  }
+  // How many elements of a window are its maximum.
+  template <class T>
+  int64_t maxima(const T* x, int64_t image, int64_t row, int64_t col, int64_t channel) const {
+    const int64_t first = first_maximum(x, image, row, col, channel);
+    int64_t count = 0;
+    visit_window(image, row, col, channel, [&](int64_t at) {
+      if (static_cast<float>(x[at]) == static_cast<float>(x[first])) ++count;
+    });
+    return count;
   }
   // Calls visit(row, column) for the windows that contain row i and column j of the image.
   template <class Visit>
@@ -93,6 +109,7 @@ template <class T>
 OperatorCall pool_forward(const PoolShape& s, bool average) {
   OperatorCall call;
   const auto x = call.operands.input<T>(s.x_size());
+  call.operands.reads_only(x, s.covered_size());
   const auto y = call.operands.result<T>(s.y_size());
   call.enqueue = [=](const Operands& o, cudaStream_t stream) {
     const ImageView<T> to = {o[y], s.n, s.p, s.q, s.c};
@@ -117,12 +134,13 @@ OperatorCall pool_forward(const PoolShape& s, bool average) {
 }
 
 template <class T>
-OperatorCall pool_gradient(const PoolShape& s, bool average) {
+OperatorCall pool_gradient(const PoolShape& s, bool average, bool any_maximum) {
   OperatorCall call;
   OperandList& list = call.operands;
   const auto dy = list.input<T>(s.y_size());
   const auto x = list.input<T>(average ? 0 : s.x_size()), y = list.input<T>(average ? 0 : s.y_size());
   const auto dx = list.result<T>(s.x_size());
+  if (!average) list.reads_only(x, s.covered_size());
   const auto x_view = [=](const Operands& o, auto id) { return ImageView<T>{o[id], s.n, s.h, s.w, s.c}; };
   const auto y_view = [=](const Operands& o, auto id) { return ImageView<T>{o[id], s.n, s.p, s.q, s.c}; };
   call.enqueue = [=](const Operands& o, cudaStream_t stream) {
@@ -139,15 +157,18 @@ OperatorCall pool_gradient(const PoolShape& s, bool average) {
       const int64_t channel = i % s.c, col = i / s.c % s.w, row = i / s.c / s.w % s.h,
                     image = i / s.c / s.w / s.h;
       double sum = 0, magnitude = 0;
+      bool skipped = false;  // which of equal maxima receives the gradient is open
       s.visit_windows_of(row, col, [&](int64_t p, int64_t q) {
         // The first maximum of the window receives its gradient.
-        if (!average && s.first_maximum(host.after(x), image, p, q, channel) != i) return;
+        const T* const from = host.after(x);
+        if (!average && any_maximum && s.maxima(from, image, p, q, channel) > 1) skipped = true;
+        if (!average && s.first_maximum(from, image, p, q, channel) != i) return;
         const double value =
             static_cast<float>(host.after(dy)[((image * s.p + p) * s.q + q) * s.c + channel]);
         sum += value, magnitude += std::abs(value);
       });
       const double size = average ? s.area() : 1;
-      return is_close(host.after(dx)[i], sum / size, magnitude / size);
+      return skipped || is_close(host.after(dx)[i], sum / size, magnitude / size);
     });
   };
   return call;
@@ -164,6 +185,8 @@ OperatorCall pool_with_indices(const PoolShape& s, const std::string& pass) {
       list.add<T>(s.x_size(), to_image ? Role::result : Role::input, to_image ? Fill::nothing : Fill::normal);
   const auto pooled =
       list.add<T>(s.y_size(), to_image ? Role::input : Role::result, to_image ? Fill::normal : Fill::nothing);
+  if (forward) list.reads_only(image, s.covered_size());
+  if (pass == "unpool_backward") list.reads_only(image, std::min(s.x_size(), s.y_size()));
   const auto indices = list.add<int32_t>(s.y_size(), forward ? Role::result : Role::input);
   // What the indices of the other passes come from. With independent values, the maxima of neighbouring
   // channels would be at different places, and unpool_backward would read more sectors.
@@ -237,7 +260,8 @@ OperatorCall make_pool(const OperatorRequest& request) {
   const bool average = request.kind == "avg";
   OperatorCall call = with_type(request.type, [&]<class T>() {
     if (request.kind == "max_indices") return pool_with_indices<T>(shape, request.pass);
-    return request.pass == "backward" ? pool_gradient<T>(shape, average) : pool_forward<T>(shape, average);
+    return request.pass == "backward" ? pool_gradient<T>(shape, average, request.any_maximum)
+                                      : pool_forward<T>(shape, average);
   });
   call.name = pool_text(request, shape);
   return call;
@@ -256,11 +280,15 @@ Operator pool_operator() {
   std::vector<Dimension> maximum = average;
   maximum.push_back({"dilation", "distance of a window's rows and columns", 1});
   const std::vector<std::string> passes = {"forward", "backward"};
+  std::vector<Dimension> adaptive = {average.begin(), average.begin() + 4};
+  adaptive.insert(adaptive.end(), {{"p", "height of the result", 7}, {"q", "width of the result", 7}});
   return {"pool",
           "Pooling of NHWC images, and its gradient",
           {{"avg", average, passes, make_pool},
            {"max", maximum, passes, make_pool},
-           {"max_indices", maximum, {"forward", "backward", "unpool", "unpool_backward"}, make_pool}}};
+           {"max_indices", maximum, {"forward", "backward", "unpool", "unpool_backward"}, make_pool},
+           {"adaptive_avg", adaptive, passes, make_adaptive_pool},
+           {"adaptive_max", adaptive, passes, make_adaptive_pool}}};
 }
 
 }  // namespace rondo::bench

@@ -4,7 +4,7 @@
 // batches behind two calls that are not timed, so that the host is ahead of the device and its time is not
 // part of a sample. The resolution of CUDA's events is about 0.5 us ("CUDA Runtime API", Event Management),
 // so a call shorter than kShortestSample is timed in a row: many calls recorded as one graph, and a sample is
-// their mean.
+// their mean. A call that seems shorter than twice kShortestSample is tried in a row, whose mean decides.
 #pragma once
 
 #include <rondo/bench/timing/device_time.h>

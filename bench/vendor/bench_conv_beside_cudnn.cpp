@@ -4,10 +4,11 @@
 // Math::tf32x3, which has the accuracy of fp32, relative to strict fp32. In 16-bit types Rondo's filter
 // gradient is float, as training needs it, and cuDNN's has 16 bits.
 
+#include <rondo/bench/cudnn/cudnn_conv.h>
 #include <rondo/bench/ladder/convolution.h>
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/vendor/conv_layers.h>
-#include <rondo/bench/vendor/cudnn_conv.h>
+#include <rondo/bench/vendor/linked_cudnn.h>
 #include <rondo/bench/vendor/loaded_library.h>
 #include <rondo/kernels/runtime/platform.h>
 
@@ -40,7 +41,7 @@ CudnnConv& cudnn(const ConvLayer& layer, ConvOp op, ConvMath math) {
   const std::string key = concat(layer.name, "/", static_cast<int>(op), "/", name_of(math));
   if (last.key != key) {
     last = {};
-    last.convolution = std::make_unique<CudnnConv>(layer, op, math);
+    last.convolution = std::make_unique<CudnnConv>(find_cudnn(linked_cudnn), layer, op, math);
     last.key = key;
   }
   return *last.convolution;

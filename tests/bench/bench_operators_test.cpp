@@ -2,6 +2,7 @@
 // ones; sets of operands take turns.
 #include <gtest/gtest.h>
 
+#include <rondo/bench/operators/covered.h>
 #include <rondo/bench/operators/operators.h>
 #include <rondo/bench/timing/device_time.h>
 
@@ -15,14 +16,14 @@ namespace {
 
 // Sizes that differ from each other where they can, and are no multiples of vectors.
 const std::map<std::string, int64_t> kSmall = {
-    {"m", 37},        {"n", 19},       {"k", 23},       {"batch", 3},  {"h", 9},
-    {"w", 7},         {"c", 6},        {"r", 3},        {"s", 2},      {"stride", 2},
-    {"pad", 1},       {"dilation", 2}, {"groups", 3},   {"window", 3}, {"rows", 33},
-    {"channels", 10}, {"cols", 45},    {"classes", 11}, {"size", 1003}};
+    {"m", 37},      {"n", 19},     {"k", 23},    {"batch", 3},     {"h", 9},     {"w", 7},
+    {"c", 6},       {"r", 3},      {"s", 2},     {"stride", 2},    {"pad", 1},   {"dilation", 2},
+    {"groups", 3},  {"window", 3}, {"rows", 33}, {"channels", 10}, {"cols", 45}, {"classes", 11},
+    {"size", 1003}, {"p", 4},      {"q", 5},     {"output_pad", 1}};
 
 int64_t small_size(const std::string& operation, const std::string& name) {
   if (operation != "gemm" && name == "n") return 2;
-  if (operation == "conv" && name == "k") return 12;
+  if (operation.starts_with("conv") && name == "k") return 12;
   return kSmall.at(name);
 }
 
@@ -71,7 +72,8 @@ void shift(void* data, int64_t count) {
   RONDO_CUDA_THROW(cudaMemcpy(values.data(), data, values.size() * sizeof(T), cudaMemcpyDeviceToHost));
   for (T& value : values) {
     const double exact = static_cast<double>(static_cast<float>(value));
-    value = static_cast<T>(static_cast<float>(exact + 0.05 * (1 + std::abs(exact))));
+    value = std::is_integral_v<T> ? value + T(1)
+                                  : static_cast<T>(static_cast<float>(exact + 0.05 * (1 + std::abs(exact))));
   }
   RONDO_CUDA_THROW(cudaMemcpy(data, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
 }
@@ -92,7 +94,8 @@ TEST(Operators, ChecksRefuseResultsThatAreNearlyRight) {
       void* const data = o[OperandId<uint8_t>{wrong}];
       visit(operand.type, [&](auto element) {
         using T = decltype(element);
-        if constexpr (ValueType<T> || std::is_same_v<T, double>) shift<T>(data, operand.elements);
+        if constexpr (ValueType<T> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>)
+          shift<T>(data, operand.elements);
       });
       return {};
     };
@@ -129,6 +132,57 @@ TEST(Operators, ConvCountsTheProductsOfItsGroups) {
     EXPECT_EQ(call.work.bytes, 4.0 * (2 * 8 * 6 * 6 + 2 * 8 * 6 * 9 + 9 * 3 * 3 * 2)) << pass;
     EXPECT_NE(call.plan, "");
   }
+}
+
+// The rows of an image that some window contains, by trying all.
+int64_t covered_by_trying(const WindowPositions& w) {
+  std::set<int64_t> rows;
+  for (int64_t i = 0; i < w.outputs; ++i)
+    for (int64_t r = 0; r < w.taps; ++r)
+      if (const int64_t row = i * w.stride - w.pad + r * w.dilation; row >= 0 && row < w.size)
+        rows.insert(row);
+  return static_cast<int64_t>(rows.size());
+}
+
+TEST(Operators, WindowsCoverTheRowsThatTheyContain) {
+  int64_t less = 0;
+  for (const int64_t size : {1, 7, 12, 29})
+    for (int64_t taps = 1; taps <= 4; ++taps)
+      for (int64_t stride = 1; stride <= 6; ++stride)
+        for (int64_t pad = 0; pad <= 3; ++pad)
+          for (int64_t dilation = 1; dilation <= 4; ++dilation) {
+            const int64_t room = size + 2 * pad - (taps - 1) * dilation - 1;
+            if (room < 0) continue;
+            const WindowPositions w = {size, taps, stride, pad, dilation, room / stride + 1};
+            const int64_t expected = covered_by_trying(w);
+            ASSERT_EQ(covered(w), expected)
+                << size << " " << taps << " " << stride << " " << pad << " " << dilation;
+            less += expected < size ? 1 : 0;
+          }
+  EXPECT_GT(less, 100);
+}
+
+// The bound of a strided 1 x 1 convolution has only the pixels that it reads.
+TEST(Operators, WhatAStrideSkipsIsNotRead) {
+  const auto bytes = [](const char* operation, const char* kind, const char* pass,
+                        const std::vector<std::pair<std::string, int64_t>>& sizes) {
+    OperatorRequest request = {
+        .shape = Shape(find_kind(*find_operator(operation), kind)->dimensions), .kind = kind, .pass = pass};
+    for (const auto& [name, size] : sizes) EXPECT_TRUE(request.shape.set(name, size));
+    return make_call(operation, request).work.bytes;
+  };
+  const std::vector<std::pair<std::string, int64_t>> conv = {
+      {"n", 2}, {"h", 8}, {"w", 6}, {"c", 6}, {"k", 9}, {"r", 1}, {"s", 1}, {"pad", 0}, {"stride", 2}};
+  const double y = 2 * 4 * 3 * 9, x = 2 * 8 * 6 * 6, filter = 9 * 6;
+  EXPECT_EQ(bytes("conv", "", "forward", conv), 4 * (x / 4 + y + filter));
+  EXPECT_EQ(bytes("conv", "", "filter_gradient", conv), 4 * (x / 4 + y + filter));
+  EXPECT_EQ(bytes("conv", "", "data_gradient", conv), 4 * (x + y + filter));
+  const std::vector<std::pair<std::string, int64_t>> pool = {{"n", 2}, {"h", 8},      {"w", 6},
+                                                             {"c", 5}, {"window", 1}, {"stride", 2}};
+  const double of_x = 2 * 8 * 6 * 5, of_y = of_x / 4;
+  EXPECT_EQ(bytes("pool", "avg", "forward", pool), 4 * (of_x / 4 + of_y));
+  EXPECT_EQ(bytes("pool", "avg", "backward", pool), 4 * (of_x + of_y));
+  EXPECT_EQ(bytes("pool", "max", "backward", pool), 4 * (of_y + of_y + of_x / 4 + of_x));
 }
 
 std::string error_of_call(const std::string& operation, OperatorRequest request) {

@@ -107,6 +107,29 @@ TEST(CallTimer, ShortCallsAreTimedInRowsThatUseAllOperands) {
   EXPECT_EQ(indices.size(), enqueued);                  // replays do not enqueue again
 }
 
+// A row of calls decides near the limit: five slow calls at the beginning do not.
+TEST(CallTimer, NearTheLimitARowDecides) {
+  constexpr double kLimit = 20e-3;
+  const auto calls_per_sample = [](int64_t slow_calls) {
+    Stream stream;
+    std::vector<int64_t> milliseconds(4096);
+    const IndexedCall call = [&](int64_t index, cudaStream_t s) {
+      milliseconds[static_cast<size_t>(index)] = index < slow_calls ? 25 : 1;
+      return from_cuda(
+          cudaLaunchHostFunc(
+              s,
+              [](void* time) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(*static_cast<int64_t*>(time)));
+              },
+              &milliseconds[static_cast<size_t>(index)]),
+          "a call");
+    };
+    return CallTimer(stream, call, /*period=*/2, kLimit).calls_per_sample();
+  };
+  EXPECT_EQ(calls_per_sample(6), 2);     // slow at first: a row of two calls
+  EXPECT_EQ(calls_per_sample(4096), 1);  // slow always, and less than twice the limit
+}
+
 TEST(CallTimer, ThrowsTheErrorOfACall) {
   Stream stream;
   EXPECT_THROW(CallTimer(

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "layers.h"
 #include "sums.h"
 
 using rondo::stand_in::Arithmetic;
@@ -36,6 +37,11 @@ struct cudnnConvolutionStruct {
   cudnnConvolutionMode_t mode = CUDNN_CONVOLUTION;
   cudnnDataType_t compute_type = CUDNN_DATA_FLOAT;
   cudnnMathType_t math = CUDNN_DEFAULT_MATH;
+  int groups = 1;
+};
+struct cudnnPoolingStruct {
+  cudnnPoolingMode_t mode = CUDNN_POOLING_MAX;
+  int window[2] = {}, pad[2] = {}, stride[2] = {};  // zero windows: has not been set
 };
 struct cudnnContext {
   cudaStream_t stream = nullptr;
@@ -60,14 +66,15 @@ cudnnStatus_t check(cudnnHandle_t handle, const Problem& problem) {
   const auto& [sum, x, w, y, convolution] = problem;
   if (!x || !w || !y || !convolution || convolution->stride[0] == 0) return CUDNN_STATUS_BAD_PARAM;
   // A descriptor that has not been set has no elements and fails here, too.
-  if (x->size[0] == 0 || w->size[0] == 0 || x->size[0] != y->size[0] || x->size[1] != w->size[1] ||
-      y->size[1] != w->size[0] || x->type != w->type || x->type != y->type)
+  if (x->size[0] == 0 || w->size[0] == 0 || x->size[0] != y->size[0] ||
+      x->size[1] != w->size[1] * convolution->groups || y->size[1] != w->size[0] ||
+      w->size[0] % convolution->groups != 0 || x->type != w->type || x->type != y->type)
     return CUDNN_STATUS_BAD_PARAM;
   for (const int dim : {0, 1}) {
-    const int in = x->size[2 + dim] + 2 * convolution->pad[dim], filter = w->size[2 + dim];
+    const int in = x->size[2 + dim] + 2 * convolution->pad[dim],
+              filter = (w->size[2 + dim] - 1) * convolution->dilation[dim] + 1;
     if (in < filter || y->size[2 + dim] != 1 + (in - filter) / convolution->stride[dim])
       return CUDNN_STATUS_BAD_PARAM;
-    if (convolution->dilation[dim] != 1) return CUDNN_STATUS_NOT_SUPPORTED;
   }
   if (x->format != w->format || x->format != y->format || x->type == CUDNN_DATA_DOUBLE ||
       convolution->compute_type != CUDNN_DATA_FLOAT)
@@ -133,11 +140,80 @@ cudnnStatus_t run(cudnnHandle_t handle, const Problem& problem, int algorithm, c
                                                                          problem.y->tensor(y),
                                                                          {c.pad[0], c.pad[1]},
                                                                          {c.stride[0], c.stride[1]},
+                                                                         {c.dilation[0], c.dilation[1]},
+                                                                         c.groups,
                                                                          c.mode == CUDNN_CONVOLUTION,
                                                                          *static_cast<const float*>(alpha),
                                                                          *static_cast<const float*>(beta)},
                                          handle->stream);
   return enqueued.ok() ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
+}
+
+// ---- Layers ----
+
+bool is_set(const Shape4d* tensor) { return tensor && tensor->size[0] > 0; }
+bool is_same(const Shape4d* a, const Shape4d* b) {
+  return is_set(a) && is_set(b) && a->type == b->type && std::equal(a->size, a->size + 4, b->size);
+}
+bool has_ones(const void* alpha, const void* beta) {
+  return alpha && beta && *static_cast<const float*>(alpha) == 1 && *static_cast<const float*>(beta) == 0;
+}
+rondo::DType type_of(const Shape4d& tensor) {
+  return tensor.type == CUDNN_DATA_BFLOAT16 ? rondo::DType::bfloat16
+         : tensor.type == CUDNN_DATA_HALF   ? rondo::DType::float16
+                                            : rondo::DType::float32;
+}
+cudnnStatus_t from_rondo(const rondo::Status& status) {
+  return status.ok() ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
+}
+
+cudnnStatus_t run_pooling(cudnnHandle_t handle, const cudnnPoolingStruct* p, const Shape4d* x,
+                          const Shape4d* y, const rondo::stand_in::Pooling& data, const void* alpha,
+                          const void* beta) {
+  if (!handle || !p || p->window[0] == 0 || !is_set(x) || !is_set(y) || x->type != y->type || !data.x ||
+      !data.y || (data.is_gradient && (!data.dy || !data.dx)))
+    return CUDNN_STATUS_BAD_PARAM;
+  if (x->size[0] != y->size[0] || x->size[1] != y->size[1]) return CUDNN_STATUS_BAD_PARAM;
+  for (const int dim : {0, 1})
+    if (y->size[2 + dim] != 1 + (x->size[2 + dim] + 2 * p->pad[dim] - p->window[dim]) / p->stride[dim])
+      return CUDNN_STATUS_BAD_PARAM;
+  // The stand-in computes these only.
+  if (!has_ones(alpha, beta) ||
+      (p->mode != CUDNN_POOLING_MAX_DETERMINISTIC && p->mode != CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING))
+    return CUDNN_STATUS_NOT_SUPPORTED;
+  rondo::stand_in::Pooling pooling = data;
+  pooling.of_x = x->tensor(data.x), pooling.of_y = y->tensor(data.y);
+  pooling.is_average = p->mode != CUDNN_POOLING_MAX_DETERMINISTIC;
+  for (const int dim : {0, 1})
+    pooling.window[dim] = p->window[dim], pooling.pad[dim] = p->pad[dim],
+    pooling.stride[dim] = p->stride[dim];
+  return from_rondo(enqueue(type_of(*x), pooling, handle->stream));
+}
+
+cudnnStatus_t run_softmax(cudnnHandle_t handle, cudnnSoftmaxAlgorithm_t algorithm, cudnnSoftmaxMode_t mode,
+                          const Shape4d* y, const rondo::stand_in::Softmax& data, const void* alpha,
+                          const void* beta) {
+  if (!handle || !is_set(y) || !data.from || !data.to || (data.is_gradient && !data.y))
+    return CUDNN_STATUS_BAD_PARAM;
+  if (!has_ones(alpha, beta) || mode != CUDNN_SOFTMAX_MODE_INSTANCE || y->format != CUDNN_TENSOR_NCHW)
+    return CUDNN_STATUS_NOT_SUPPORTED;
+  rondo::stand_in::Softmax softmax = data;
+  softmax.rows = y->size[0], softmax.cols = y->size[1] * y->size[2] * y->size[3];
+  softmax.is_log = algorithm == CUDNN_SOFTMAX_LOG;
+  return from_rondo(enqueue(type_of(*y), softmax, handle->stream));
+}
+
+cudnnStatus_t run_norm(cudnnHandle_t handle, cudnnBatchNormMode_t mode, const Shape4d* x,
+                       const Shape4d* channels, const rondo::stand_in::BatchNorm& data, const void* alpha,
+                       const void* beta) {
+  if (!handle || !is_set(x) || !is_set(channels) || channels->type != CUDNN_DATA_FLOAT ||
+      channels->size[0] != 1 || channels->size[1] != x->size[1] || channels->size[2] != x->size[2] ||
+      channels->size[3] != x->size[3] || !data.x || !data.to || !data.gamma || !data.mean || !data.inv_std)
+    return CUDNN_STATUS_BAD_PARAM;
+  if (!has_ones(alpha, beta) || mode != CUDNN_BATCHNORM_PER_ACTIVATION) return CUDNN_STATUS_NOT_SUPPORTED;
+  rondo::stand_in::BatchNorm norm = data;
+  norm.rows = x->size[0], norm.channels = x->size[1] * x->size[2] * x->size[3];
+  return from_rondo(enqueue(type_of(*x), norm, handle->stream));
 }
 
 template <class T>
@@ -213,6 +289,12 @@ cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t convoluti
   return CUDNN_STATUS_SUCCESS;
 }
 
+cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t convolution, int groups) {
+  if (!convolution || groups < 1) return CUDNN_STATUS_BAD_PARAM;
+  convolution->groups = groups;
+  return CUDNN_STATUS_SUCCESS;
+}
+
 cudnnStatus_t cudnnFindConvolutionForwardAlgorithm(cudnnHandle_t handle, cudnnTensorDescriptor_t x,
                                                    cudnnFilterDescriptor_t w,
                                                    cudnnConvolutionDescriptor_t convolution,
@@ -264,6 +346,82 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void* a
                                              void* dw) {
   return run(handle, {Sum::filter_gradient, x_desc, dw_desc, dy_desc, convolution}, algorithm, alpha, x, dw,
              dy, workspace, bytes, beta);
+}
+
+cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t* made) { return create(made); }
+cudnnStatus_t cudnnDestroyPoolingDescriptor(cudnnPoolingDescriptor_t made) { return destroy(made); }
+cudnnStatus_t cudnnSetPooling2dDescriptor(cudnnPoolingDescriptor_t pooling, cudnnPoolingMode_t mode,
+                                          cudnnNanPropagation_t, int height, int width, int pad_h, int pad_w,
+                                          int stride_h, int stride_w) {
+  if (!pooling || std::min({height, width, stride_h, stride_w}) < 1 || std::min(pad_h, pad_w) < 0)
+    return CUDNN_STATUS_BAD_PARAM;
+  *pooling = {mode, {height, width}, {pad_h, pad_w}, {stride_h, stride_w}};
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle, cudnnPoolingDescriptor_t pooling, const void* alpha,
+                                  cudnnTensorDescriptor_t x_desc, const void* x, const void* beta,
+                                  cudnnTensorDescriptor_t y_desc, void* y) {
+  return run_pooling(handle, pooling, x_desc, y_desc, {.x = x, .y = y}, alpha, beta);
+}
+cudnnStatus_t cudnnPoolingBackward(cudnnHandle_t handle, cudnnPoolingDescriptor_t pooling, const void* alpha,
+                                   cudnnTensorDescriptor_t y_desc, const void* y,
+                                   cudnnTensorDescriptor_t dy_desc, const void* dy,
+                                   cudnnTensorDescriptor_t x_desc, const void* x, const void* beta,
+                                   cudnnTensorDescriptor_t dx_desc, void* dx) {
+  if (!is_same(y_desc, dy_desc) || !is_same(x_desc, dx_desc)) return CUDNN_STATUS_BAD_PARAM;
+  return run_pooling(handle, pooling, x_desc, y_desc,
+                     {.x = x, .y = const_cast<void*>(y), .dy = dy, .dx = dx, .is_gradient = true}, alpha,
+                     beta);
+}
+
+cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t handle, cudnnSoftmaxAlgorithm_t algorithm,
+                                  cudnnSoftmaxMode_t mode, const void* alpha, cudnnTensorDescriptor_t x_desc,
+                                  const void* x, const void* beta, cudnnTensorDescriptor_t y_desc, void* y) {
+  if (!is_same(x_desc, y_desc)) return CUDNN_STATUS_BAD_PARAM;
+  return run_softmax(handle, algorithm, mode, y_desc, {.from = x, .to = y}, alpha, beta);
+}
+cudnnStatus_t cudnnSoftmaxBackward(cudnnHandle_t handle, cudnnSoftmaxAlgorithm_t algorithm,
+                                   cudnnSoftmaxMode_t mode, const void* alpha, cudnnTensorDescriptor_t y_desc,
+                                   const void* y, cudnnTensorDescriptor_t dy_desc, const void* dy,
+                                   const void* beta, cudnnTensorDescriptor_t dx_desc, void* dx) {
+  if (!is_same(y_desc, dy_desc) || !is_same(y_desc, dx_desc)) return CUDNN_STATUS_BAD_PARAM;
+  return run_softmax(handle, algorithm, mode, y_desc, {.from = dy, .to = dx, .y = y, .is_gradient = true},
+                     alpha, beta);
+}
+
+cudnnStatus_t cudnnBatchNormalizationForwardTraining(cudnnHandle_t handle, cudnnBatchNormMode_t mode,
+                                                     const void* alpha, const void* beta,
+                                                     cudnnTensorDescriptor_t x_desc, const void* x,
+                                                     cudnnTensorDescriptor_t y_desc, void* y,
+                                                     cudnnTensorDescriptor_t channels, const void* gamma,
+                                                     const void* bias, double, void*, void*, double epsilon,
+                                                     void* mean, void* inv_std) {
+  if (!is_same(x_desc, y_desc) || !bias) return CUDNN_STATUS_BAD_PARAM;
+  return run_norm(
+      handle, mode, x_desc, channels,
+      {.x = x, .to = y, .gamma = gamma, .beta = bias, .mean = mean, .inv_std = inv_std, .epsilon = epsilon},
+      alpha, beta);
+}
+cudnnStatus_t cudnnBatchNormalizationBackward(
+    cudnnHandle_t handle, cudnnBatchNormMode_t mode, const void* alpha_data, const void* beta_data,
+    const void* alpha_parameters, const void* beta_parameters, cudnnTensorDescriptor_t x_desc, const void* x,
+    cudnnTensorDescriptor_t dy_desc, const void* dy, cudnnTensorDescriptor_t dx_desc, void* dx,
+    cudnnTensorDescriptor_t channels, const void* gamma, void* dgamma, void* dbeta, double epsilon,
+    const void* mean, const void* inv_std) {
+  if (!is_same(x_desc, dy_desc) || !is_same(x_desc, dx_desc) || !dy || !dgamma || !dbeta)
+    return CUDNN_STATUS_BAD_PARAM;
+  if (!has_ones(alpha_parameters, beta_parameters)) return CUDNN_STATUS_NOT_SUPPORTED;
+  return run_norm(handle, mode, x_desc, channels,
+                  {.x = x,
+                   .to = dx,
+                   .gamma = gamma,
+                   .mean = const_cast<void*>(mean),
+                   .inv_std = const_cast<void*>(inv_std),
+                   .dy = dy,
+                   .dgamma = dgamma,
+                   .dbeta = dbeta,
+                   .epsilon = epsilon},
+                  alpha_data, beta_data);
 }
 
 }  // extern "C"

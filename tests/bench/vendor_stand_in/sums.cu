@@ -76,12 +76,16 @@ __global__ void convolution_kernel(ConvolutionSum s) {
   }
   if (element > 0) return;
   const int rows = s.w.size[2], columns = s.w.size[3];
+  // Of a group: channels of x, channels of y.
+  const int group_c = s.w.size[1], group_k = s.w.size[0] / s.groups;
   const auto is_in = [](const Tensor& t, int row, int column) {
     return row >= 0 && row < t.size[2] && column >= 0 && column < t.size[3];
   };
   float sum = 0;
   if (s.sum == Sum::filter_gradient) {
-    const int r = s.is_flipped ? rows - 1 - e[2] : e[2], c = s.is_flipped ? columns - 1 - e[3] : e[3];
+    const int r = (s.is_flipped ? rows - 1 - e[2] : e[2]) * s.dilation[0],
+              c = (s.is_flipped ? columns - 1 - e[3] : e[3]) * s.dilation[1];
+    const int channel = e[0] / group_k * group_c + e[1];
     // The columns of y whose column of x, q * stride + c - pad, is in the image.
     const int first = s.pad[1] <= c ? 0 : ceil_div(s.pad[1] - c, s.stride[1]);
     const int last = s.x.size[3] - 1 + s.pad[1] - c;
@@ -90,23 +94,25 @@ __global__ void convolution_kernel(ConvolutionSum s) {
       for (int p = 0; p < s.y.size[2]; ++p) {
         const int h = p * s.stride[0] + r - s.pad[0];
         if (h < 0 || h >= s.x.size[2]) continue;
-        sum += dot<A>(s.x, at(s.x, n, e[1], h, first * s.stride[1] + c - s.pad[1]), s.stride[1] * s.x.step[3],
-                      s.y, at(s.y, n, e[0], p, first), s.y.step[3], count);
+        sum += dot<A>(s.x, at(s.x, n, channel, h, first * s.stride[1] + c - s.pad[1]),
+                      s.stride[1] * s.x.step[3], s.y, at(s.y, n, e[0], p, first), s.y.step[3], count);
       }
   } else {
     for (int r = 0; r < rows; ++r)
       for (int c = 0; c < columns; ++c) {
         const int row = s.is_flipped ? rows - 1 - r : r, column = s.is_flipped ? columns - 1 - c : c;
         if (s.sum == Sum::forward) {
-          const int h = e[2] * s.stride[0] + r - s.pad[0], w = e[3] * s.stride[1] + c - s.pad[1];
+          const int h = e[2] * s.stride[0] + r * s.dilation[0] - s.pad[0],
+                    w = e[3] * s.stride[1] + c * s.dilation[1] - s.pad[1];
           if (is_in(s.x, h, w))
-            sum += dot<A>(s.x, at(s.x, e[0], 0, h, w), s.x.step[1], s.w, at(s.w, e[1], 0, row, column),
-                          s.w.step[1], s.x.size[1]);
+            sum += dot<A>(s.x, at(s.x, e[0], e[1] / group_k * group_c, h, w), s.x.step[1], s.w,
+                          at(s.w, e[1], 0, row, column), s.w.step[1], group_c);
         } else {
-          const int p = e[2] + s.pad[0] - r, q = e[3] + s.pad[1] - c;
+          const int p = e[2] + s.pad[0] - r * s.dilation[0], q = e[3] + s.pad[1] - c * s.dilation[1];
+          const int first_k = e[1] / group_c * group_k;
           if (p % s.stride[0] == 0 && q % s.stride[1] == 0 && is_in(s.y, p / s.stride[0], q / s.stride[1]))
-            sum += dot<A>(s.y, at(s.y, e[0], 0, p / s.stride[0], q / s.stride[1]), s.y.step[1], s.w,
-                          at(s.w, 0, e[1], row, column), s.w.step[0], s.w.size[0]);
+            sum += dot<A>(s.y, at(s.y, e[0], first_k, p / s.stride[0], q / s.stride[1]), s.y.step[1], s.w,
+                          at(s.w, first_k, e[1] % group_c, row, column), s.w.step[0], group_k);
         }
       }
   }

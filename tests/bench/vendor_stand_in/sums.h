@@ -32,13 +32,15 @@ struct Tensor {
 
 enum class Sum { forward, data_gradient, filter_gradient };
 
-// The result is one of x [n, c, h, w], w [k, c, r, s] and y [n, k, p, q]: alpha times the sum of products,
-// plus beta times itself. Row p of y combines row r of the filter with row p * stride + r - pad of x.
+// The result is one of x [n, c, h, w], w [k, c / groups, r, s] and y [n, k, p, q]: alpha times the sum of
+// products, plus beta times itself. Row p of y combines row r of the filter with row
+// p * stride + r * dilation - pad of x, and each group of k only with its group of c.
 // `is_flipped`: with the filter's rows and columns reversed.
 struct ConvolutionSum {
   Sum sum;
   Tensor x, w, y;
-  int pad[2], stride[2];  // of rows and columns
+  int pad[2], stride[2], dilation[2];  // of rows and columns
+  int groups;
   bool is_flipped;
   float alpha, beta;
 };

@@ -5,13 +5,15 @@
 #include <rondo/tests/rondo/support/command_line.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/rondo/support/xml.h>
-#include <rondo/tools/rondo/bench/bench.h>
+#include <rondo/tools/rondo/bench/bench_all.h>
 #include <rondo/tools/rondo/bench/peer.h>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <map>
 #include <numeric>
 #include <set>
 #include <sstream>
@@ -99,7 +101,11 @@ TEST(Bench, InvalidCommandLinesAreRefused) {
       {"gemm --svg a.svg", {"--svg draws a sweep, and --sweep was not given"}},
       {"gemm --json - --csv -", {"only one can be written to the standard output"}},
       {"gemm --peer mkl", {"--peer is 'mkl', must be torch or cublas"}},
-      {"conv --peer cublas", {"--peer is 'cublas', must be torch"}}};
+      {"conv --peer cublas", {"--peer is 'cublas', must be torch or cudnn"}},
+      {"reduce --peer cudnn", {"--peer is 'cudnn', must be torch"}},
+      {"all --peer mkl", {"--peer is 'mkl', must be torch, cublas or cudnn"}},
+      {"all --shape m=3", {"bench all has no option --shape"}},
+      {"all --cache warm", {"--cache is 'warm', must be both, hot or cold"}}};
   for (const auto& [line, parts] : cases) expect_refused("bench " + line, parts);
 }
 
@@ -114,6 +120,19 @@ TEST(Bench, EveryKindHasItsPasses) {
                     {"unpool", "with indices"}),
             "");
   EXPECT_NE(test::error_of([] { output_of("pool --kind avg --pass unpool"); }), "");
+}
+
+// No host can have the labels of so many rows: the device's memory is asked for first.
+TEST(Bench, ErrorsOfSizesNameTheOption) {
+  EXPECT_EQ(missing(test::error_of([] { output_of("loss --shape rows=2147483648,classes=2147483648"); }),
+                    {"--shape: ", "memory"}),
+            "");
+  EXPECT_EQ(missing(test::error_of([] { output_of("pool --sweep window=29:30:+1"); }),
+                    {"--sweep: windows of 29 do not fit"}),
+            "");
+  EXPECT_EQ(missing(test::error_of([] { output_of("conv --shape k=6 --sweep groups=5:6:+1"); }),
+                    {"--shape and --sweep: groups is 5, must divide c"}),
+            "");
 }
 
 TEST(Bench, SizesThatDoNotFitAreRefusedBeforeTheyAreTimed) {
@@ -181,6 +200,69 @@ TEST(Bench, EveryOperatorIsTimedInEveryKindAndPass) {
         EXPECT_EQ(row.plan.empty(), !of.has_math);
       }
     }
+}
+
+TEST(Bench, TheBatchIsInThePlan) {
+  const std::string text = output_of("gemm --shape m=16,n=16,k=16,batch=3 --samples 2 --cache hot");
+  EXPECT_EQ(missing(text, {"3 gemms of 16 x 16 x 16", "plan: gemm_strided_batched(), "}), "");
+  EXPECT_EQ(output_of("gemm --shape m=16,n=16,k=16 --samples 2 --cache hot").find("batched"),
+            std::string::npos);
+}
+
+// ---- All operators in one table ----
+
+TEST(BenchAll, HasEveryOperatorAtTwoShapesOrMore) {
+  std::map<std::string, std::set<std::string>> shapes;
+  for (const BenchCase& each : bench_cases()) {
+    const bench::Operator* const of = bench::find_operator(each.operation);
+    ASSERT_NE(of, nullptr) << each.operation;
+    const bench::OperatorKind* const kind = bench::find_kind(*of, each.kind);
+    ASSERT_NE(kind, nullptr) << each.operation << " " << each.kind;
+    const bench::OperatorRequest request = {.shape = read_shape(*kind, each.shape), .kind = kind->name};
+    EXPECT_NO_THROW(bench::make_call(of->name, request)) << each.shape;
+    shapes[each.operation].insert(concat(each.kind, " ", each.shape));
+  }
+  for (const bench::Operator& of : bench::operators()) EXPECT_GE(shapes[of.name].size(), 2u) << of.name;
+}
+
+// Some reports as run_bench_all() makes them: with a peer, without one, and with one that refused.
+TEST(BenchAll, TheTableHasRatiosAndTheirMeans) {
+  const auto report = [](const std::string& line, double seconds, double peer_seconds) {
+    BenchReport of = run_bench(parsed(line + " --samples 2 --cache hot --pass forward"));
+    of.arguments.peer = "torch";
+    of.rows[0].times.seconds.median = seconds;
+    if (peer_seconds > 0) {
+      of.peer = "PyTorch 1";
+      of.rows[0].peer.samples = {peer_seconds};
+      of.rows[0].peer.seconds.median = peer_seconds;
+    } else {
+      of.peer_refusal = "--peer torch: no";
+    }
+    return of;
+  };
+  std::ostringstream out;
+  show_bench_all_text(
+      {report("softmax --shape rows=8,cols=8", 1e-3, 4e-3),
+       report("softmax --shape rows=9,cols=8", 2e-3, 2e-3), report("activation --shape size=5", 3e-3, 0),
+       report("activation --shape size=7", 4e-3, 32e-3)},
+      out);
+  const std::string text = out.str();
+  EXPECT_EQ(missing(text, {"every family of operators, float32, hot calls",
+                           "machine: ", "peer: PyTorch 1, in turns", "softmax of 8 rows, 8 columns, forward",
+                           "4.00x", "1.00x", "8.00x", "- relu of 5 elements, forward: --peer torch: no"}),
+            "");
+  for (const Strings& cells : {Strings{"softmax", "2", "2.00x"}, Strings{"activation", "1", "8.00x"},
+                               Strings{"all", "3", "3.17x"}}) {
+    const bool has = std::ranges::any_of(text_lines(text), [&](const std::string& line) {
+      std::istringstream words(line);
+      return Strings{std::istream_iterator<std::string>(words), {}} == cells;
+    });
+    EXPECT_TRUE(has) << cells[0] << "\n" << text;
+  }
+  const Json json = Json::parse(bench_json(std::vector{report("activation --shape size=5", 3e-3, 0)}));
+  ASSERT_EQ(json.size(), 1u);
+  EXPECT_EQ(json[0]["operator"], "activation");
+  EXPECT_EQ(json[0]["peer_refusal"], "--peer torch: no");
 }
 
 TEST(Bench, JsonHasEverything) {
@@ -339,6 +421,12 @@ TEST_F(BenchPeerTorch, IsTimedAsOftenWithTheSameShape) {
 TEST_F(BenchPeerTorch, IsInTheTable) {
   const std::string text = output_of("gemm --shape m=8,n=8,k=8 --samples 40 --cache hot --peer torch");
   EXPECT_EQ(missing(text, {"peer: PyTorch 0.0.fake, eager, in turns", "vs peer", "peer us"}), "");
+}
+
+// The stand-in has gemm only.
+TEST_F(BenchPeerTorch, RefusalsArePeerRefusals) {
+  const BenchArguments arguments = parsed("optimizer --type float16 --shape size=8 --samples 2 --peer torch");
+  EXPECT_THROW(run_bench(arguments), PeerRefusal);
 }
 
 TEST_F(BenchPeerTorch, RefusesWhatItDoesNotHave) {

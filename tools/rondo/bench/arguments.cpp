@@ -39,11 +39,15 @@ void add_kind_and_pass(const Command& command, const bench::Operator& of, BenchA
   add_word(command, "--pass", "NAME", concat(any_of(passes), " [all]"), to.pass, passes);
 }
 
-void add_arithmetic(const Command& command, const bench::Operator& of, BenchArguments& to) {
+void add_type(const Command& command, BenchArguments& to) {
   static constexpr DType kTypes[] = {DType::float32, DType::bfloat16, DType::float16};
-  static constexpr Math kMaths[] = {Math::fp32, Math::tf32, Math::tf32x3};
   add_name(command, "--type", "NAME", "Type of the elements: float32, bfloat16 or float16 [float32]", to.type,
            kTypes);
+}
+
+void add_arithmetic(const Command& command, const bench::Operator& of, BenchArguments& to) {
+  static constexpr Math kMaths[] = {Math::fp32, Math::tf32, Math::tf32x3};
+  add_type(command, to);
   if (of.has_math)
     add_name(command, "--math", "NAME", "Arithmetic of float32 products: fp32, tf32 or tf32x3 [fp32]",
              to.math, kMaths);
@@ -59,6 +63,23 @@ void add_output(const Command& command, BenchArguments& to) {
   add_path(command, "--svg", "FILE.svg", "Also draw the rates of the sweep", to.svg);
 }
 
+void add_measurement(const Command& command, BenchArguments& to) {
+  add_name(command, "--cache", "NAME",
+           concat("hot: the same operands in every call; cold: operands that are in no cache; both [",
+                  name_of(to.cache), "]"),
+           to.cache, kBenchCaches);
+  const Option samples =
+      add_integer(command, "--samples", "N", "Samples of each row [as many as --time allows]", to.samples, 1,
+                  kMostSamples);
+  command
+      .add("--time", "SEC", concat("Seconds on the device, of each row [", to.seconds, "]"),
+           [&](const std::string& s) { to.seconds = read_seconds(s); })
+      .excludes(samples);
+  const std::vector<std::string> peers = peers_of(to.operation);
+  add_word(command, "--peer", "NAME", concat("Also time a peer, in turns: ", any_of(peers)), to.peer, peers);
+  add_path(command, "--python", "PROGRAM", "The Python of --peer torch [python3]", to.python);
+}
+
 void add_bench_options(const Command& command, const bench::Operator& of, BenchArguments& to) {
   to.operation = of.name;
   to.kind = of.kinds.front().name;
@@ -69,25 +90,30 @@ void add_bench_options(const Command& command, const bench::Operator& of, BenchA
               "A range of a size, or of several together: m=256:4096:x2, or m,n=1000:3000:+500",
               [&](const std::string& s) { to.sweep = read_path("--sweep", s); });
   add_arithmetic(command, of, to);
-  add_name(command, "--cache", "NAME",
-           "hot: the same operands in every call; cold: operands that are in no cache; both [both]", to.cache,
-           kBenchCaches);
-  const Option samples =
-      add_integer(command, "--samples", "N", "Samples of each row [as many as --time allows]", to.samples, 1,
-                  kMostSamples);
-  command
-      .add("--time", "SEC", concat("Seconds on the device, of each row [", to.seconds, "]"),
-           [&](const std::string& s) { to.seconds = read_seconds(s); })
-      .excludes(samples);
-  const std::vector<std::string> peers = to.operation == "gemm" ? std::vector<std::string>{"torch", "cublas"}
-                                                                : std::vector<std::string>{"torch"};
-  add_word(command, "--peer", "NAME", concat("Also time a peer, in turns: ", any_of(peers)), to.peer, peers);
-  add_path(command, "--python", "PROGRAM", "The Python of --peer torch [python3]", to.python);
+  add_measurement(command, to);
   add_output(command, to);
   command.when_parsed([&to] { check(to); });
 }
 
+void add_all_options(const Command& command, BenchArguments& to) {
+  to.operation = "all";
+  to.cache = BenchCache::hot;
+  to.seconds = 0.2;
+  add_type(command, to);
+  add_measurement(command, to);
+  add_path(command, "--json", "FILE.json",
+           "Also write everything; -: to the standard output, without the table", to.json);
+}
+
 }  // namespace
+
+std::vector<std::string> peers_of(const std::string& operation) {
+  std::vector<std::string> peers = {"torch"};
+  if (operation == "gemm" || operation == "all") peers.emplace_back("cublas");
+  for (const char* const has : {"conv", "pool", "norm", "softmax", "all"})
+    if (operation == has) peers.emplace_back("cudnn");
+  return peers;
+}
 
 void check(const BenchArguments& a) {
   if (a.type != DType::float32 && a.math != Math::fp32)
@@ -111,7 +137,7 @@ void add_bench(Program& program) {
   bench.require_command();
   std::vector<std::string> names;
   for (const bench::Operator& of : bench::operators()) names.emplace_back(of.name);
-  bench.when_missing(concat("no operator was named, must be ", any_of(names), ": rondo bench gemm"));
+  bench.when_missing(concat("no operator was named, must be ", any_of(names), ", or all: rondo bench gemm"));
   for (const bench::Operator& of : bench::operators())
     program.add<BenchArguments>(
         bench, of.name, of.help,
@@ -119,6 +145,10 @@ void add_bench(Program& program) {
         [](const BenchArguments& arguments, const RunContext& context) {
           show_bench(arguments, context.out);
         });
+  program.add<BenchArguments>(
+      bench, "all", "Every family of operators at two shapes or more: a table, with ratios beside a peer",
+      add_all_options,
+      [](const BenchArguments& arguments, const RunContext& context) { show_bench(arguments, context.out); });
 }
 
 }  // namespace rondo::program

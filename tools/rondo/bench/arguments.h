@@ -29,7 +29,7 @@ constexpr const char* name_of(BenchCache cache) {
 }
 
 struct BenchArguments {
-  std::string operation;  // of bench/operators: "gemm"
+  std::string operation;  // of bench/operators: "gemm"; or "all"
   std::string kind;       // of the operator; empty: it has only one
   std::string pass = "all";
   std::string shape, sweep;  // as given
@@ -39,12 +39,15 @@ struct BenchArguments {
   BenchCache cache = BenchCache::both;
   std::optional<int64_t> samples;  // not given: as many as `seconds` allow
   double seconds = 0.5;            // of device time, for each row
-  std::string peer;                // torch, or of gemm cublas; empty: none
+  std::string peer;                // "torch", or a library that has the operator; empty: none
   std::string python = "python3";  // of the peer torch
   std::string json, csv, svg;      // empty: not requested; of the first two "-": the standard output
 };
 
-// The command has a command of its own for each operator.
+// The peers of an operator, or of "all".
+std::vector<std::string> peers_of(const std::string& operation);
+
+// The command has a command of its own for each operator, and one for all.
 void add_bench(Program& program);
 
 // The sizes of --shape and --sweep for the operator and its kind. Throw a bad_argument Error.

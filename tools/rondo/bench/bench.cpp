@@ -1,4 +1,4 @@
-#include <rondo/tools/rondo/bench/bench.h>
+#include <rondo/tools/rondo/bench/bench_all.h>
 #include <rondo/tools/rondo/support/output_file.h>
 
 namespace rondo::program {
@@ -9,6 +9,15 @@ void show_bench(const BenchArguments& arguments, std::ostream& out) {
   };
   const OutputFile json = file("--json", arguments.json), csv = file("--csv", arguments.csv),
                    svg("--svg", arguments.svg);
+  if (arguments.operation == "all") {
+    const std::vector<BenchReport> reports = run_bench_all(arguments);
+    if (arguments.json == "-")
+      out << bench_json(reports);
+    else
+      show_bench_all_text(reports, out);
+    if (json.wanted()) json.write(bench_json(reports));
+    return;
+  }
   const BenchReport report = run_bench(arguments);
   if (arguments.json == "-")
     out << bench_json(report);

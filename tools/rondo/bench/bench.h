@@ -45,6 +45,7 @@ struct BenchReport {
   Arithmetic arithmetic = Arithmetic::fp32;
   double tensor_flops_per_second = 0;  // of that arithmetic; 0: not measured (bench/timing/peaks.h)
   std::string peer = {};               // "PyTorch 2.15.0, eager"; empty: none
+  std::string peer_refusal = {};       // of `rondo bench all`: why the peer has no times
   std::vector<BenchRow> rows = {};
 };
 
@@ -57,9 +58,17 @@ void check(const BenchArguments& arguments);
 inline constexpr int64_t kMostSets = 16384;
 int64_t cold_sets(int64_t set_bytes, int64_t cache_bytes);
 
+class BenchPeer;
+
 BenchReport run_bench(const BenchArguments& arguments);
+// With this peer, or without one. Throws PeerRefusal (peer.h) if it cannot compute the calls.
+BenchReport run_bench(const BenchArguments& arguments, BenchPeer* peer);
 void show_bench_text(const BenchReport& report, std::ostream& out);
+// The machine, its peaks, and the last-level cache with the sets of cold calls: a line each.
+void show_bench_machine(const BenchReport& report, std::ostream& out);
+std::string microseconds_text(double seconds);  // "12.34", "1235"
 std::string bench_json(const BenchReport& report);
+std::string bench_json(const std::vector<BenchReport>& reports);  // an array
 std::string bench_csv(const BenchReport& report);
 std::string bench_svg(const BenchReport& report);
 

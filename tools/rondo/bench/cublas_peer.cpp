@@ -1,12 +1,8 @@
 #include <rondo/bench/operators/column_major_gemm.h>
-#include <rondo/bench/timing/call_timer.h>
-#include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/bench/cublas_peer.h>
-
-#include <dlfcn.h>
+#include <rondo/tools/rondo/bench/library_peer.h>
 
 #include <cstdlib>
-#include <optional>
 
 namespace rondo::program {
 namespace {
@@ -17,7 +13,7 @@ int cublas_type(DType type) { return type == DType::float32 ? 0 : type == DType:
 // tf32x3 has the accuracy of fp32, and is compared with it.
 int compute_type(Math math) { return math == Math::tf32 ? 77 : 68; }
 
-class CublasPeer : public BenchPeer {
+class CublasPeer : public LibraryPeer {
  public:
   explicit CublasPeer(const CublasFunctions& functions) : cublas_(functions), workspace_(kWorkspaceBytes) {
     unsetenv("NVIDIA_TF32_OVERRIDE");  // it replaces the arithmetic that is compared
@@ -27,41 +23,26 @@ class CublasPeer : public BenchPeer {
     name_ = concat("cuBLAS ", version);
   }
   ~CublasPeer() override {
-    cold_.reset();
-    hot_.reset();
+    stop();
     static_cast<void>(cublas_.destroy(handle_));
   }
 
   std::string name() const override { return name_; }
 
   void begin(const PeerWork& work) override {
+    if (work.operation != "gemm")
+      throw Error(bad_argument("--peer is 'cublas', which has products of matrices, not ", work.operation));
     if (work.request.shape["batch"] != 1)
       throw Error(bad_argument("--peer is 'cublas', which computes one product: batch must be 1"));
     request_ = work.request;
-    sets_ = work.operands;
     bench::OperatorCall call = bench::make_call("gemm", request_);
     call.enqueue = [this](const bench::Operands& operands, cudaStream_t stream) {
       return run(operands, stream);
     };
-    if (!bench::runs_right(call, *sets_))
-      throw Error(Status(StatusCode::device_failed, concat("cuBLAS, ", call.name, ": the result is wrong")));
-    hot_.emplace(
-        stream_, [this](int64_t, cudaStream_t s) { return run(sets_->set(0), s); }, 1);
-    cold_.reset();
-    if (sets_->count() > 1)
-      cold_.emplace(
-          stream_, [this](int64_t index, cudaStream_t s) { return run(sets_->set(index), s); },
-          sets_->count());
+    time("cuBLAS", std::move(call), *work.operands);
   }
-
-  void sample(bool cold, int64_t count, std::vector<double>& seconds) override {
-    timer(cold).sample(count, seconds);
-  }
-  int64_t calls_per_sample(bool cold) const override { return (cold ? *cold_ : *hot_).calls_per_sample(); }
 
  private:
-  bench::CallTimer& timer(bool cold) { return cold ? *cold_ : *hot_; }
-
   // The operands of the operator gemm: a, b and c.
   Status run(const bench::Operands& operands, cudaStream_t stream) {
     using Bytes = bench::OperandId<uint8_t>;
@@ -90,12 +71,9 @@ class CublasPeer : public BenchPeer {
 
   CublasFunctions cublas_;
   Buffer<unsigned char> workspace_;
-  Stream stream_;
   void* handle_ = nullptr;
   std::string name_;
   bench::OperatorRequest request_;
-  const bench::OperandSets* sets_ = nullptr;
-  std::optional<bench::CallTimer> hot_, cold_;
 };
 
 }  // namespace
@@ -118,16 +96,7 @@ CublasFunctions find_cublas(const std::function<void*(const std::string& name)>&
 }
 
 CublasFunctions load_cublas() {
-  if (std::string(platform()) == "cpu")
-    throw Error(bad_argument("--peer is 'cublas', which needs a GPU: this rondo runs on the CPU executor"));
-  std::string reasons;
-  for (const char* const file : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"}) {
-    // Stays loaded: cuBLAS has state that lives as long as the process.
-    if (void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL))
-      return find_cublas([library](const std::string& name) { return dlsym(library, name.c_str()); });
-    reasons += concat(reasons.empty() ? "" : "; ", dlerror());
-  }
-  throw Error(bad_argument("--peer is 'cublas', which is not installed: ", reasons));
+  return find_cublas(load_library("cublas", {"libcublas.so.13", "libcublas.so.12", "libcublas.so"}));
 }
 
 std::unique_ptr<BenchPeer> make_cublas_peer(const CublasFunctions& functions) {

@@ -45,16 +45,40 @@ void measure_row(const BenchArguments& a, const bench::OperatorCall& call, const
   for (BenchTimes* times : {&row.times, &row.peer}) times->seconds = bench::percentiles_of(times->samples);
 }
 
+// Runs f(). Errors of sizes that do not fit name the option that has them.
+template <class F>
+auto with_sizes_of(const BenchArguments& a, const F& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    if (error.status().code() == StatusCode::device_failed) throw;
+    const char* const option = a.sweep.empty()   ? "--shape"
+                               : a.shape.empty() ? "--sweep"
+                                                 : "--shape and --sweep";
+    throw Error(Status(error.status().code(), concat(option, ": ", error.status().message())));
+  }
+}
+
+void begin(BenchPeer& peer, const PeerWork& work) {
+  try {
+    peer.begin(work);
+  } catch (const Error& error) {
+    if (error.status().code() != StatusCode::bad_argument) throw;
+    throw PeerRefusal(error.status());
+  }
+}
+
 void measure_call(const BenchArguments& a, const bench::OperatorRequest& request, BenchPeer* peer,
                   BenchReport& report) {
   const bench::OperatorCall call = bench::make_call(a.operation, request);
   const bool wants_cold = a.cache != BenchCache::hot, wants_hot = a.cache != BenchCache::cold;
   const int64_t set_bytes = bench::OperandSets::bytes_of_set(call.operands);
-  const bench::OperandSets sets =
-      bench::make_operands(call, wants_cold ? cold_sets(set_bytes, report.cache.bytes) : 1);
-  if (!bench::runs_right(call, sets))
+  const bench::OperandSets sets = with_sizes_of(a, [&] {
+    return bench::make_operands(call, wants_cold ? cold_sets(set_bytes, report.cache.bytes) : 1);
+  });
+  if (!with_sizes_of(a, [&] { return bench::runs_right(call, sets); }))
     throw Error(Status(StatusCode::device_failed, concat(call.name, ": the result is wrong")));
-  if (peer) peer->begin({a.operation, request, &sets});
+  if (peer) begin(*peer, {a.operation, request, &sets});
   report.arithmetic = call.arithmetic;
   for (const bool cold : {true, false}) {
     if (cold ? !wants_cold : !wants_hot) continue;
@@ -77,23 +101,32 @@ int64_t cold_sets(int64_t set_bytes, int64_t cache_bytes) {
 }
 
 BenchReport run_bench(const BenchArguments& a) {
+  const std::unique_ptr<BenchPeer> peer = make_peer(a);
+  return run_bench(a, peer.get());
+}
+
+BenchReport run_bench(const BenchArguments& a, BenchPeer* peer) {
   int devices = 0;
   throw_if_error(count_devices(devices));
   if (devices == 0)
     throw Error(bad_argument("no CUDA device here; the preset cpu builds a rondo that needs none"));
+  if (bench::find_operator(a.operation)->has_math) {
+    throw_if_error(check_factor_type(a.operation.c_str(), a.type));
+    throw_if_error(check_math(a.operation.c_str(), a.math));
+  }
   std::vector<bench::OperatorRequest> requests;
   for (const bench::Shape& shape : shapes_of(a))
     for (const std::string& pass : passes_of(a)) {
       requests.push_back({shape, a.kind, pass, a.type, a.math, a.transpose_a, a.transpose_b});
-      bench::make_call(a.operation, requests.back());  // refuses sizes before anything is measured
+      // Refuses sizes before anything is measured.
+      with_sizes_of(a, [&] { return bench::make_call(a.operation, requests.back()); });
     }
-  const std::unique_ptr<BenchPeer> peer = make_peer(a);
   BenchReport report = {.arguments = a,
                         .machine = bench::machine_name(),
                         .device = describe_device(0),
                         .cache = bench::last_level_cache(),
                         .peaks = bench::peaks()};
-  for (const bench::OperatorRequest& request : requests) measure_call(a, request, peer.get(), report);
+  for (const bench::OperatorRequest& request : requests) measure_call(a, request, peer, report);
   report.tensor_flops_per_second = bench::tensor_flops_per_second(report.arithmetic);
   if (peer) report.peer = peer->name();
   return report;

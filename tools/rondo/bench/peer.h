@@ -18,6 +18,12 @@ struct PeerWork {
   const bench::OperandSets* operands = nullptr;
 };
 
+// What a peer cannot compute: a bad_argument.
+class PeerRefusal : public Error {
+ public:
+  using Error::Error;
+};
+
 class BenchPeer {
  public:
   virtual ~BenchPeer() = default;

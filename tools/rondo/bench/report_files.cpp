@@ -43,7 +43,9 @@ Json row_json(const BenchRow& row, const std::string& peer) {
 
 }  // namespace
 
-std::string bench_json(const BenchReport& report) {
+namespace {
+
+Json report_json(const BenchReport& report) {
   const BenchArguments& a = report.arguments;
   Json json = {{"operator", a.operation},
                {"kind", a.kind},
@@ -64,8 +66,23 @@ std::string bench_json(const BenchReport& report) {
   if (report.tensor_flops_per_second > 0)
     json["peaks"]["tensor_flops_per_second"] = report.tensor_flops_per_second;
   if (!report.peer.empty()) json["peer"] = report.peer;
+  if (!report.peer_refusal.empty()) json["peer_refusal"] = report.peer_refusal;
   for (const BenchRow& row : report.rows) json["rows"].push_back(row_json(row, report.peer));
+  return json;
+}
+
+std::string text_of(const Json& json) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string bench_json(const BenchReport& report) { return text_of(report_json(report)); }
+
+std::string bench_json(const std::vector<BenchReport>& reports) {
+  Json json = Json::array();
+  for (const BenchReport& report : reports) json.push_back(report_json(report));
+  return text_of(json);
 }
 
 std::string bench_csv(const BenchReport& report) {

@@ -13,11 +13,6 @@ namespace rondo::program {
 namespace {
 
 std::string figure(double value) { return general(value, 4); }
-std::string microseconds(double seconds) {
-  const double value = seconds * 1e6;
-  return fixed(value, value < 99.95 ? 2 : value < 999.5 ? 1 : 0);
-}
-
 std::string peaks_text(const BenchReport& report) {
   std::string text = concat("peaks: copy ", figure(report.peaks.copy_bytes_per_second * 1e-9), " GB/s (",
                             report.peaks.copy_by, "), fp32 FMA ",
@@ -96,6 +91,17 @@ void show_long_samples(const BenchReport& report, std::ostream& out) {
 
 }  // namespace
 
+std::string microseconds_text(double seconds) {
+  const double value = seconds * 1e6;
+  return fixed(value, value < 99.95 ? 2 : value < 999.5 ? 1 : 0);
+}
+
+void show_bench_machine(const BenchReport& report, std::ostream& out) {
+  out << "machine: " << printable(report.machine) << "; " << printable(report.device) << "\n";
+  out << peaks_text(report) << "\n";
+  show_turns(report, out);
+}
+
 void show_bench_text(const BenchReport& report, std::ostream& out) {
   const BenchRow& first = report.rows.front();
   const bool swept = !report.arguments.sweep.empty(), has_peer = !report.peer.empty();
@@ -103,9 +109,7 @@ void show_bench_text(const BenchReport& report, std::ostream& out) {
                          report.arguments.kind.empty() ? "" : " ", "from ", first.name)
                 : first.name)
       << "\n";
-  out << "machine: " << printable(report.machine) << "; " << printable(report.device) << "\n";
-  out << peaks_text(report) << "\n";
-  show_turns(report, out);
+  show_bench_machine(report, out);
   show_plans(report, out);
   if (has_peer) out << "peer: " << printable(report.peer) << ", in turns\n";
   show_long_samples(report, out);
@@ -121,13 +125,13 @@ void show_bench_text(const BenchReport& report, std::ostream& out) {
     const bench::Percentiles& p = row.times.seconds;
     TextRow cells = {name_of_row(report, row), row.bound.name,
                      grouped(static_cast<int64_t>(row.times.samples.size()))};
-    for (const double seconds : {p.p5, p.median, p.p95, p.p99}) cells.push_back(microseconds(seconds));
+    for (const double seconds : {p.p5, p.median, p.p95, p.p99}) cells.push_back(microseconds_text(seconds));
     if (flops) cells.push_back(figure(row.work.flops / p.median * 1e-9));
     cells.push_back(figure(row.work.bytes / p.median * 1e-9));
-    cells.push_back(microseconds(row.bound.seconds));
+    cells.push_back(microseconds_text(row.bound.seconds));
     cells.push_back(concat(fixed(100 * row.share(), 1), " %"));
     if (has_peer) {
-      cells.push_back(microseconds(row.peer.seconds.median));
+      cells.push_back(microseconds_text(row.peer.seconds.median));
       cells.push_back(concat(fixed(row.peer.seconds.median / p.median, 2), "x"));
     }
     table.push_back(cells);

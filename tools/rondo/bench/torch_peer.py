@@ -32,7 +32,7 @@ class Maker:
     def __init__(self, work, device):
         self.work, self.shape, self.device = work, work["shape"], device
         self.dtype = getattr(torch, work["type"])
-        self.backward = work["pass"] in ("backward", "data_gradient", "filter_gradient")
+        self.backward = work["pass"] in ("backward", "data_gradient", "filter_gradient", "unpool_backward")
 
     def normal(self, *sizes, dtype=None):
         return torch.randn(*sizes, device=self.device, dtype=dtype or self.dtype)
@@ -72,17 +72,34 @@ class Maker:
         return self.passes(lambda: F.conv2d(x, w, None, s["stride"], s["pad"], s["dilation"], s["groups"]),
                            *inputs)
 
-    def pool(self):
+    def conv_transpose(self):
         s = self.shape
+        x = self.images(s["c"])
+        w = self.normal(s["c"], s["k"] // s["groups"], s["r"], s["s"])
+        return lambda: F.conv_transpose2d(x, w, None, s["stride"], s["pad"], s["output_pad"], s["groups"],
+                                          s["dilation"])
+
+    def pool(self):
+        s, kind = self.shape, self.work["kind"]
+        if kind.startswith("adaptive"):
+            x, size = self.images(s["c"]), (s["p"], s["q"])
+            if kind == "adaptive_avg":
+                return self.passes(lambda: F.adaptive_avg_pool2d(x, size), x)
+            return self.passes(lambda: F.adaptive_max_pool2d(x, size, return_indices=True)[0], x)
         if s["pad"] > s["window"] // 2:
             raise Refusal(f"PyTorch pads pooling by at most half of the window, and pad is {s['pad']}")
-        if self.work["kind"] == "max_indices":
-            raise Refusal("PyTorch is no peer of the kind max_indices")
         x = self.images(s["c"])
         window = (s["window"], s["stride"] or s["window"], s["pad"])
-        if self.work["kind"] == "avg":
+        if kind == "avg":
             return self.passes(lambda: F.avg_pool2d(x, *window), x)
-        return self.passes(lambda: F.max_pool2d(x, *window, s["dilation"]), x)
+        if kind == "max":
+            return self.passes(lambda: F.max_pool2d(x, *window, s["dilation"]), x)
+        if self.work["pass"] in ("forward", "backward"):
+            return self.passes(lambda: F.max_pool2d(x, *window, s["dilation"], return_indices=True)[0], x)
+        y, indices = F.max_pool2d(x, *window, s["dilation"], return_indices=True)
+        if s["dilation"] != 1:
+            raise Refusal("PyTorch's unpooling has no dilation")
+        return self.passes(lambda: F.max_unpool2d(y, indices, *window, output_size=x.shape), y)
 
     def norm(self):
         s, kind = self.shape, self.work["kind"]
@@ -129,9 +146,16 @@ class Maker:
         return lambda: x.permute(0, 3, 1, 2).contiguous()
 
     def reduce(self):
-        x = self.normal(self.shape["rows"], self.shape["cols"])
-        if self.work["kind"] == "bias_gradient":
+        x, kind = self.normal(self.shape["rows"], self.shape["cols"]), self.work["kind"]
+        if kind == "bias_gradient":
             return lambda: x.sum(0, dtype=torch.float32)
+        dim = 1 if kind.endswith("_rows") else 0
+        reductions = {"sum": lambda: x.sum(dim, dtype=torch.float32), "max": lambda: x.amax(dim),
+                      "l2_norm": lambda: torch.linalg.vector_norm(x, dim=dim, dtype=torch.float32),
+                      "argmax": lambda: x.argmax(dim)}
+        for name, function in reductions.items():
+            if kind.startswith(name + "_"):
+                return function
         return lambda: (x.sum(0, dtype=torch.float32), (x * x).sum(0, dtype=torch.float32))
 
     def activation(self):
@@ -139,6 +163,23 @@ class Maker:
         function = {"relu": F.relu, "sigmoid": torch.sigmoid, "gelu": F.gelu,
                     "gelu_tanh": lambda value: F.gelu(value, approximate="tanh")}[kind]
         return self.passes(lambda: function(x), x)
+
+    def elementwise(self):
+        kind = self.work["kind"]
+        if kind == "add_bias":
+            x, bias = self.normal(self.shape["rows"], self.shape["cols"]), self.normal(self.shape["cols"])
+            return lambda: x + bias
+        x = self.normal(self.shape["size"])
+        if kind in ("sqrt", "log"):
+            x = x.abs()
+        unary = {"negate": torch.neg, "absolute": torch.abs, "square": torch.square, "sqrt": torch.sqrt,
+                 "reciprocal": torch.reciprocal, "exp": torch.exp, "log": torch.log, "tanh": torch.tanh}
+        if kind in unary:
+            return lambda: unary[kind](x)
+        function = {"add": torch.add, "subtract": torch.sub, "multiply": torch.mul, "divide": torch.div,
+                    "minimum": torch.minimum, "maximum": torch.maximum}[kind]
+        y = self.normal(self.shape["size"])
+        return lambda: function(x, y)
 
     def optimizer(self):
         if self.dtype != torch.float32:
