@@ -19,7 +19,9 @@ CudnnFunctions find_cudnn(const std::function<void*(const std::string& name)>& f
 
 Status from_cudnn(const CudnnFunctions& functions, int status, const char* what) {
   if (status == 0) return {};
-  return Status(StatusCode::device_failed, concat(what, ": ", functions.error_string(status)));
+  const bool unsupported = status / 1000 == 3;  // CUDNN_STATUS_NOT_SUPPORTED and its special cases
+  return Status(unsupported ? StatusCode::bad_argument : StatusCode::device_failed,
+                concat(what, ": ", functions.error_string(status)));
 }
 
 int cudnn_type(DType type) {

@@ -138,7 +138,8 @@ struct CudnnFunctions {
 // name that it does not find.
 CudnnFunctions find_cudnn(const std::function<void*(const std::string& name)>& find);
 
-// The Status of cuDNN's: device_failed, with the name of the function.
+// The Status of cuDNN's, with the name of the function: bad_argument for what it does not support, or
+// device_failed.
 Status from_cudnn(const CudnnFunctions& functions, int status, const char* what);
 
 int cudnn_type(DType type);  // of float32, bfloat16 and float16

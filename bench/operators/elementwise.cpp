@@ -50,7 +50,7 @@ OperatorCall unary_call(const Unary& of, int64_t size) {
   call.is_right = [=](const HostOperands& host) {
     return check_some(size, [&](int64_t i) {
       const double expected = of.value(value_at(host.after(x), i));
-      return is_close(host.after(y)[i], expected, std::abs(expected) + 1e-6);
+      return is_close(host.after(y)[i], expected, std::abs(expected) + 1e-5);
     });
   };
   return call;
@@ -69,7 +69,7 @@ OperatorCall binary_call(const Binary& of, int64_t size) {
     return check_some(size, [&](int64_t i) {
       const double left = value_at(host.after(a), i), right = value_at(host.after(b), i),
                    expected = of.value(left, right);
-      return is_close(host.after(y)[i], expected, std::abs(expected) + 1e-6);
+      return is_close(host.after(y)[i], expected, std::abs(expected) + 1e-5);
     });
   };
   return call;
@@ -88,7 +88,7 @@ OperatorCall bias_call(int64_t rows, int64_t cols) {
   call.is_right = [=](const HostOperands& host) {
     return check_some(size, [&](int64_t i) {
       const double expected = value_at(host.after(x), i) + value_at(host.after(bias), i % cols);
-      return is_close(host.after(y)[i], expected, std::abs(expected) + 1e-6);
+      return is_close(host.after(y)[i], expected, std::abs(expected) + 1e-5);
     });
   };
   return call;

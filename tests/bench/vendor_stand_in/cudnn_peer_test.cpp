@@ -129,12 +129,19 @@ TEST_F(CudnnPeer, WrongResultsAreErrors) {
 TEST_F(CudnnPeer, ErrorsHaveTheNameOfTheFunction) {
   bench::CudnnFunctions functions = bench::find_cudnn(bench::linked_cudnn);
   functions.softmax = [](void*, int, int, const void*, void*, const void*, const void*, void*, void*) {
-    return 3000;
+    return 5000;
   };
   const std::unique_ptr<BenchPeer> failing = make_cudnn_peer(functions);
   EXPECT_EQ(refusal(*failing, "softmax",
                     request_of("softmax", "softmax", "forward", {{"rows", 3}, {"cols", 4}}, DType::float32)),
-            "cudnnSoftmaxForward: CUDNN_STATUS_NOT_SUPPORTED");
+            "cudnnSoftmaxForward: CUDNN_STATUS_EXECUTION_FAILED");
+  functions.softmax = [](void*, int, int, const void*, void*, const void*, const void*, void*, void*) {
+    return 3000;
+  };
+  const std::unique_ptr<BenchPeer> refusing = make_cudnn_peer(functions);
+  EXPECT_EQ(refusal(*refusing, "softmax",
+                    request_of("softmax", "softmax", "forward", {{"rows", 3}, {"cols", 4}}, DType::float32)),
+            "--peer is 'cudnn': cudnnSoftmaxForward: CUDNN_STATUS_NOT_SUPPORTED");
 }
 
 TEST_F(CudnnPeer, NamesWhatIsMissing) {

@@ -24,10 +24,10 @@ void evaluate(const EvaluateArguments& arguments, std::ostream& out, const Termi
   nn::Normalize normalize = {arguments.mean, arguments.stddev};
   const std::optional<nn::TrainingState> trained = nn::read_training_state(arguments.from);
   if (trained && normalize.mean.empty()) normalize = normalize_in(*trained);
-  const std::optional<int64_t> of_training = trained ? images_in(*trained).classes : std::nullopt;
-  IdxDataSet data = load_images(images, of_training.has_value());
-  if (of_training) {
-    const int64_t classes = *of_training;
+  // Of the training; 0: not known.
+  const int64_t classes = trained ? images_in(*trained).classes.value_or(0) : 0;
+  IdxDataSet data = load_images(images, classes > 0);
+  if (classes > 0) {
     if (arguments.classes ? data.classes != classes : data.classes > classes)
       throw Error(bad_argument(arguments.classes ? "--classes is " : "the number of classes of the data is ",
                                data.classes, ", must be ", arguments.classes ? "" : "at most ", classes,
