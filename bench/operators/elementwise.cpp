@@ -40,7 +40,7 @@ constexpr Binary kBinary[] = {
     {"maximum", BinaryOperator::maximum, [](double a, double b) { return std::max(a, b); }}};
 
 template <class T>
-OperatorCall unary_call(const Unary& of, int64_t size) {
+OperatorCall unary_elements(const Unary& of, int64_t size) {
   OperatorCall call;
   const auto x = call.operands.input<T>(size, of.fill);
   const auto y = call.operands.result<T>(size);
@@ -57,7 +57,7 @@ OperatorCall unary_call(const Unary& of, int64_t size) {
 }
 
 template <class T>
-OperatorCall binary_call(const Binary& of, int64_t size) {
+OperatorCall binary_elements(const Binary& of, int64_t size) {
   OperatorCall call;
   const auto a = call.operands.input<T>(size), b = call.operands.input<T>(size);
   const auto y = call.operands.result<T>(size);
@@ -76,7 +76,7 @@ OperatorCall binary_call(const Binary& of, int64_t size) {
 }
 
 template <class T>
-OperatorCall bias_call(int64_t rows, int64_t cols) {
+OperatorCall biased_elements(int64_t rows, int64_t cols) {
   OperatorCall call;
   const int64_t size = saturating_product({rows, cols});
   const auto x = call.operands.input<T>(size);
@@ -97,10 +97,10 @@ OperatorCall bias_call(int64_t rows, int64_t cols) {
 OperatorCall make_elementwise(const OperatorRequest& request) {
   OperatorCall call = with_type(request.type, [&]<class T>() {
     for (const Unary& of : kUnary)
-      if (request.kind == of.name) return unary_call<T>(of, request.shape["size"]);
+      if (request.kind == of.name) return unary_elements<T>(of, request.shape["size"]);
     for (const Binary& of : kBinary)
-      if (request.kind == of.name) return binary_call<T>(of, request.shape["size"]);
-    return bias_call<T>(request.shape["rows"], request.shape["cols"]);
+      if (request.kind == of.name) return binary_elements<T>(of, request.shape["size"]);
+    return biased_elements<T>(request.shape["rows"], request.shape["cols"]);
   });
   const bool bias = request.kind == "add_bias";
   call.name = concat(
