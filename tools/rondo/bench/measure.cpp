@@ -96,7 +96,8 @@ void measure_call(const BenchArguments& a, const bench::OperatorRequest& request
 }  // namespace
 
 int64_t cold_sets(int64_t set_bytes, int64_t cache_bytes) {
-  const int64_t others = (2 * cache_bytes + set_bytes - 1) / std::max<int64_t>(set_bytes, 1);
+  const int64_t bytes = std::max<int64_t>(set_bytes, 1);  // without an overflow for sizes that fit no memory
+  const int64_t others = (2 * cache_bytes - 1) / bytes + 1;
   return std::clamp<int64_t>(1 + others, 2, kMostSets);
 }
 
