@@ -69,21 +69,28 @@ bool ArgumentCheck::left_out(const OperandShape& shape) {
   return shape.data == nullptr && *std::min_element(begin, begin + shape.dimensions) == 0;
 }
 
+bool ArgumentCheck::has_valid_sides(const char* name, const OperandShape& shape) {
+  const int64_t cols = shape.sides[static_cast<size_t>(std::max(1, shape.dimensions - 1))];
+  if (std::any_of(shape.sides.begin(), shape.sides.end(), [](int64_t side) { return side < 0; }))
+    shape.dimensions == 1 ? fail(name, ".size is ", shape.sides[0], ", must not be negative")
+                          : fail(name, " is ", text_of(shape), ", no side may be negative");
+  else if (has_rows(shape) && shape.stride < cols)
+    fail(name, ".stride is ", shape.stride, ", must be at least cols = ", cols);
+  else if (shape.batch_stride < 0)
+    fail(name, ".batch_stride is ", shape.batch_stride, ", must not be negative");
+  else if (span_of(shape) > kMaxBytes)
+    fail(name, " is ", text_of(shape), " elements of ", counted(shape.element_bytes, "byte"),
+         has_rows(shape) ? concat(" with a stride of ", shape.stride) : "",
+         shape.dimensions == 3 ? concat(" and a batch_stride of ", shape.batch_stride) : "",
+         ", must span at most 2^57 bytes");
+  else
+    return true;
+  return false;
+}
+
 void ArgumentCheck::add(const char* name, const OperandShape& shape, bool written,
                         std::span<const char* const> may_be) {
-  if (std::any_of(shape.sides.begin(), shape.sides.end(), [](int64_t side) { return side < 0; }))
-    return shape.dimensions == 1 ? fail(name, ".size is ", shape.sides[0], ", must not be negative")
-                                 : fail(name, " is ", text_of(shape), ", no side may be negative");
-  const int64_t cols = shape.sides[static_cast<size_t>(std::max(1, shape.dimensions - 1))];
-  if (has_rows(shape) && shape.stride < cols)
-    return fail(name, ".stride is ", shape.stride, ", must be at least cols = ", cols);
-  if (shape.batch_stride < 0)
-    return fail(name, ".batch_stride is ", shape.batch_stride, ", must not be negative");
-  if (span_of(shape) > kMaxBytes)
-    return fail(name, " is ", text_of(shape), " elements of ", counted(shape.element_bytes, "byte"),
-                has_rows(shape) ? concat(" with a stride of ", shape.stride) : "",
-                shape.dimensions == 3 ? concat(" and a batch_stride of ", shape.batch_stride) : "",
-                ", must span at most 2^57 bytes");
+  if (!has_valid_sides(name, shape)) return;
   const int64_t elements = elements_of(shape);
   if (elements == 0) return;
   if (shape.data == nullptr) return fail(name, " is null with ", counted(elements, "element"));
@@ -105,6 +112,16 @@ void ArgumentCheck::add(const char* name, const OperandShape& shape, bool writte
     return fail(name, " may be more than ", counted(may_be.size(), "operand"));
   std::copy(may_be.begin(), may_be.end(), operand.may_be.begin());
   add(operand);
+}
+
+void ArgumentCheck::add_pointers(const char* name, const OperandShape& of_matrix,
+                                 const OperandShape& of_pointers) {
+  require(of_pointers.sides[0] >= 0, name, ".batches is ", of_pointers.sides[0], ", must not be negative");
+  if (!has_valid_sides(name, of_matrix)) return;
+  if (elements_of(of_matrix) == 0)  // no pointer is read
+    has_valid_sides(name, of_pointers);
+  else
+    add(name, of_pointers, false, {});
 }
 
 void ArgumentCheck::check_batch(const char* name, const OperandShape& shape) {

@@ -12,6 +12,7 @@
 //   - No size is negative, and no operand spans more than kMaxBytes.
 //   - A pointer to elements is not null, and is aligned to its element type.
 //   - The matrices of a batch that is written lie apart, as blocks or as column ranges of one matrix.
+//   - Pointers in device memory are not read. Of matrices behind them the array of pointers is an operand.
 //   - An optional operand is omitted by passing an empty view: a null pointer and no elements.
 //   - An output shares no memory with another operand or with the workspace. If the operation allows an
 //     output to be an input (in place), both must have the same pointer and the same strides.
@@ -57,6 +58,11 @@ OperandShape shape_of(const MatrixBatchView<T>& view) {
   return {view.data,   sizeof(T),        alignof(T), 3, {view.batches, view.rows, view.cols},
           view.stride, view.batch_stride};
 }
+// Of the array of pointers.
+template <class T>
+OperandShape shape_of(const MatrixPointersView<T>& view) {
+  return {view.data, sizeof(T*), alignof(T*), 1, {view.batches}};
+}
 template <class T>
 OperandShape shape_of(const ImageView<T>& view) {
   return {view.data, sizeof(T), alignof(T), 4, {view.images, view.height, view.width, view.channels}};
@@ -77,6 +83,17 @@ class ArgumentCheck {
   template <class View>
   void input(const char* name, const View& view) {
     add(name, shape_of(view), false, {});
+  }
+  // Matrices behind pointers in device memory, which the host cannot read: checks the shape of the matrices
+  // and the array of pointers.
+  template <class T>
+  void input(const char* name, const MatrixPointersView<T>& view) {
+    add_pointers(name, shape_of(MatrixView<T>{nullptr, view.rows, view.cols, view.stride}), shape_of(view));
+  }
+  // The same: the array itself is not written.
+  template <class T>
+  void output(const char* name, const MatrixPointersView<T>& view, Names = {}) {
+    input(name, view);
   }
   template <class View>
   void output(const char* name, const View& view, Names may_be = {}) {
@@ -154,7 +171,9 @@ class ArgumentCheck {
 
   void keep(Status violation);
   static bool left_out(const OperandShape& shape);
+  bool has_valid_sides(const char* name, const OperandShape& shape);
   void check_batch(const char* name, const OperandShape& shape);
+  void add_pointers(const char* name, const OperandShape& of_matrix, const OperandShape& of_pointers);
   void add(const char* name, const OperandShape& shape, bool written, std::span<const char* const> may_be);
   void add(const Operand& operand);
   void same_shape(const char* name, const OperandShape& shape, const char* other_name,

@@ -63,6 +63,22 @@ struct MatrixBatchView {
   }
 };
 
+// `batches` row-major matrices of one shape, each at an address of its own. `data` is an array of `batches`
+// pointers in device memory. Element (i, j) of matrix b is data[b][i * stride + j].
+template <class T>
+struct MatrixPointersView {
+  T* const* data = nullptr;
+  int64_t batches = 0;
+  int64_t rows = 0;
+  int64_t cols = 0;
+  int64_t stride = cols;
+
+  template <class U>
+  requires(std::is_same_v<U, const T> && !std::is_const_v<T>) operator MatrixPointersView<U>() const {
+    return {data, batches, rows, cols, stride};
+  }
+};
+
 // Packed NHWC: element (n, h, w, c) is data[((n * height + h) * width + w) * channels + c].
 template <class T>
 struct ImageView {

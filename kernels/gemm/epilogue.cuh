@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 
 namespace rondo {
 
@@ -39,8 +38,7 @@ struct EpilogueOf {
   // C: the type of the stored value: float, __nv_bfloat16 or __half. The arithmetic is fp32.
   template <class C>
   __device__ __forceinline__ float value(float sum, int64_t column, const C* to) const {
-    Vec<1> result = {sum};
-    result.set(0, linear(sum, column, to));
+    Vec<1> result = {linear(sum, column, to)};
     activate(result);
     return result[0];
   }
@@ -137,11 +135,19 @@ int copy_width(const T* data, int64_t stride, int64_t length) {
   }
 }
 
+// copy_width() of a matrix at `data`, if `width` is that for an address that is a multiple of 16 bytes.
+template <class T>
+__device__ __forceinline__ int copy_width_at(const T* data, int width) {
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  if (address % 16 == 0) return width;
+  return sizeof(T) == 4 && address % 8 == 0 && width > 1 ? 2 : 1;
+}
+
 // Whether rows of a result with `stride` elements between them begin at multiples of N elements, or of 16
 // bytes if that is less.
 template <int N, class T>
-bool rows_are_aligned(const T* data, int64_t stride) {
-  constexpr size_t kBytes = std::min<size_t>(N * sizeof(T), 16);
+__host__ __device__ bool rows_are_aligned(const T* data, int64_t stride) {
+  constexpr size_t kBytes = N * sizeof(T) < 16 ? N * sizeof(T) : 16;
   return reinterpret_cast<uintptr_t>(data) % kBytes == 0 && stride * sizeof(T) % kBytes == 0;
 }
 
@@ -153,12 +159,12 @@ __host__ __device__ GemmEpilogue unaligned_epilogue(const GemmArgumentsOf<T, C>&
   return epilogue;
 }
 
-// For a kernel that stores rows of 4 values.
+// For a kernel that stores rows of 4 values. Of a batch, for its first matrix (fma/pipelined.cuh has those of
+// the others).
 template <class T, class C>
 GemmEpilogue gemm_epilogue(const GemmArgumentsOf<T, C>& g) {
-  const int64_t stride = std::gcd(g.c_stride, g.batches.c_stride);  // of the rows of all products
   GemmEpilogue epilogue = unaligned_epilogue(g);
-  epilogue.aligned = rows_are_aligned<4>(g.c, stride);
+  epilogue.aligned = rows_are_aligned<4>(g.c, g.c_stride);
   return epilogue;
 }
 

@@ -24,23 +24,41 @@ Status checked_gemm(MatrixView<C> c, MatrixView<const T> a, MatrixView<const T> 
   return gemm_with_plan(kName, choose_gemm_plan(problem_of(arguments), device), arguments, workspace, stream);
 }
 
-template <class T, class C>
-Status checked_gemm(MatrixBatchView<C> c, MatrixBatchView<const T> a, MatrixBatchView<const T> b,
-                    const GemmOptions& options, cudaStream_t stream) {
-  constexpr const char* kName = "gemm_strided_batched";
+namespace {
+
+// View<T>: of a batch of matrices, at equal distances or by pointers.
+template <class T, class C, template <class> class View>
+Status checked_batched_gemm(const char* name, const View<C>& c, const View<const T>& a,
+                            const View<const T>& b, const GemmOptions& options, cudaStream_t stream) {
   GemmArgumentsOf<T, C> arguments;
-  RONDO_RETURN_IF_ERROR(check_gemm(kName, c, a, b, options, &arguments));
+  RONDO_RETURN_IF_ERROR(check_gemm(name, c, a, b, options, &arguments));
   DeviceProperties device;
   RONDO_RETURN_IF_ERROR(device_properties(&device));
   const GemmPlan plan = choose_batched_gemm_plan(problem_of(arguments), c.batches, device);
-  return gemm_with_plan(kName, plan, arguments, {}, stream);
+  return gemm_with_plan(name, plan, arguments, {}, stream);
+}
+
+}  // namespace
+
+template <class T, class C>
+Status checked_gemm(MatrixBatchView<C> c, MatrixBatchView<const T> a, MatrixBatchView<const T> b,
+                    const GemmOptions& options, cudaStream_t stream) {
+  return checked_batched_gemm<T, C, MatrixBatchView>("gemm_strided_batched", c, a, b, options, stream);
+}
+
+template <class T, class C>
+Status checked_gemm(MatrixPointersView<C> c, MatrixPointersView<const T> a, MatrixPointersView<const T> b,
+                    const GemmOptions& options, cudaStream_t stream) {
+  return checked_batched_gemm<T, C, MatrixPointersView>("gemm_batched", c, a, b, options, stream);
 }
 
 #define RONDO_GEMM(T, C)                                                                                     \
   template Status checked_gemm<T, C>(MatrixView<C>, MatrixView<const T>, MatrixView<const T>,                \
                                      const GemmOptions&, Workspace, cudaStream_t);                           \
   template Status checked_gemm<T, C>(MatrixBatchView<C>, MatrixBatchView<const T>, MatrixBatchView<const T>, \
-                                     const GemmOptions&, cudaStream_t);
+                                     const GemmOptions&, cudaStream_t);                                      \
+  template Status checked_gemm<T, C>(MatrixPointersView<C>, MatrixPointersView<const T>,                     \
+                                     MatrixPointersView<const T>, const GemmOptions&, cudaStream_t);
 RONDO_FOR_GEMM_TYPES(RONDO_GEMM)
 #undef RONDO_GEMM
 

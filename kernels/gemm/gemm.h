@@ -75,6 +75,29 @@ template <class C, class A, class B>
 [[nodiscard]] Status gemm_strided_batched(MatrixBatchView<C> c, MatrixBatchView<A> a, MatrixBatchView<B> b,
                                           const GemmOptions& options, cudaStream_t stream);
 
+// The same for matrices at any addresses: c[i], a[i], b[i] and residual[i] are at the pointers number i of
+// arrays in device memory, which the kernel reads. Also one launch.
+//
+// The contract of gemm_strided_batched(), with the same bits, and these differences:
+// Layout: the matrices of an operand have one shape and one stride. Each pointer is aligned to its elements.
+//   Its matrix is copied 16 bytes at a time where that pointer, the stride and the size allow it, whatever the
+//   other pointers are. Equal pointers in a or b are one matrix for several products.
+// Empty: the array of an operand without elements may be null. With k or alpha of zero, the pointers of a and
+//   b are not read.
+// Aliasing: the host does not read the pointers. So the caller must ensure that a matrix of c overlaps no
+//   other matrix of c, no matrix of a or b, no array of pointers and not the bias. residual[i] may be c[i]
+//   and must overlap no other matrix of c.
+// Errors: what depends on the pointers is not checked. A null or misaligned pointer, or one that is not to
+//   device memory, is an error of the device (Status::device_failed, at a later call). A residual is a view of
+//   pointers, too.
+// Traffic: that of the matrices, and 8 bytes a matrix. A block reads its pointers before its first copy, which
+//   adds the latency of a load.
+// Source: the extension of BLAS by batches (Dongarra et al., "The Design and Performance of Batched BLAS on
+//   Modern High-Performance Computing Systems", 2017).
+template <class C, class A, class B>
+[[nodiscard]] Status gemm_batched(MatrixPointersView<C> c, MatrixPointersView<A> a, MatrixPointersView<B> b,
+                                  const GemmOptions& options, cudaStream_t stream);
+
 // The workspace in bytes for gemm() of matrices a and b of `type`, on all devices: the partial sums of
 // split-K or stream-K, and the transposed copies of operands. Reads only transpose_a, transpose_b and math of
 // the options.
@@ -89,6 +112,11 @@ template <class T, class C>
 template <class T, class C>
 [[nodiscard]] Status checked_gemm(MatrixBatchView<C> c, MatrixBatchView<const T> a,
                                   MatrixBatchView<const T> b, const GemmOptions& options,
+                                  cudaStream_t stream);
+
+template <class T, class C>
+[[nodiscard]] Status checked_gemm(MatrixPointersView<C> c, MatrixPointersView<const T> a,
+                                  MatrixPointersView<const T> b, const GemmOptions& options,
                                   cudaStream_t stream);
 
 // The type of a and b, if gemm() takes these types.
@@ -111,6 +139,12 @@ Status gemm(MatrixView<C> c, MatrixView<A> a, MatrixView<B> b, const GemmOptions
 template <class C, class A, class B>
 Status gemm_strided_batched(MatrixBatchView<C> c, MatrixBatchView<A> a, MatrixBatchView<B> b,
                             const GemmOptions& options, cudaStream_t stream) {
+  return checked_gemm<typename GemmFactor<C, A, B>::T, C>(c, a, b, options, stream);
+}
+
+template <class C, class A, class B>
+Status gemm_batched(MatrixPointersView<C> c, MatrixPointersView<A> a, MatrixPointersView<B> b,
+                    const GemmOptions& options, cudaStream_t stream) {
   return checked_gemm<typename GemmFactor<C, A, B>::T, C>(c, a, b, options, stream);
 }
 

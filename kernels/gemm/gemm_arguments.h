@@ -7,10 +7,18 @@
 
 namespace rondo {
 
-// The products of gemm_strided_batched(): their number, and the distance of their operands in elements.
+// Where the matrices of an operand lie: `stride` elements from one to the next, or where the array `pointers`
+// in device memory says. Its elements are T*, where T is the type of the operand.
+struct OperandBatch {
+  int64_t stride = 0;
+  const void* pointers = nullptr;
+};
+
+// The products of gemm_strided_batched() and gemm_batched(). The residual has the stride of c.
 struct GemmBatches {
   int64_t count = 1;
-  int64_t a_stride = 0, b_stride = 0, c_stride = 0;
+  OperandBatch a = {}, b = {}, c = {};
+  const void* residual_pointers = nullptr;  // if c has pointers; null for none
 };
 
 // The checked arguments of gemm(). op(A)(i, l) is a[i * a_stride + l], or a[l * a_stride + i] if A is
@@ -21,7 +29,7 @@ struct GemmArgumentsOf {
   using Element = T;
   using Result = C;
   int64_t m, n, k;
-  const T* a;
+  const T* a;  // null if the matrices have pointers
   const T* b;
   C* c;
   int64_t a_stride, b_stride, c_stride;
@@ -45,9 +53,13 @@ Status check_gemm(const char* name, GemmWorkspaceBytes* needed, MatrixView<C> c,
                   MatrixView<const T> b, const GemmOptions& options, const Workspace& workspace,
                   GemmArgumentsOf<T, C>* arguments);
 
-// The checks of gemm_strided_batched().
+// The checks of gemm_strided_batched() and gemm_batched().
 template <class T, class C>
 Status check_gemm(const char* name, MatrixBatchView<C> c, MatrixBatchView<const T> a,
                   MatrixBatchView<const T> b, const GemmOptions& options, GemmArgumentsOf<T, C>* arguments);
+template <class T, class C>
+Status check_gemm(const char* name, MatrixPointersView<C> c, MatrixPointersView<const T> a,
+                  MatrixPointersView<const T> b, const GemmOptions& options,
+                  GemmArgumentsOf<T, C>* arguments);
 
 }  // namespace rondo

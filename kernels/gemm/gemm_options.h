@@ -16,13 +16,6 @@ namespace rondo {
 struct Residual {
   Residual() = default;
   template <class T>
-  Residual(const MatrixView<T>& view)
-      : data(view.data),
-        type(dtype_of<std::remove_const_t<T>>),
-        rows(view.rows),
-        cols(view.cols),
-        stride(view.stride) {}
-  template <class T>
   Residual(const MatrixBatchView<T>& view)
       : data(view.data),
         type(dtype_of<std::remove_const_t<T>>),
@@ -31,11 +24,21 @@ struct Residual {
         stride(view.stride),
         batches(view.batches),
         batch_stride(view.batch_stride) {}
+  template <class T>
+  Residual(const MatrixView<T>& view)
+      : Residual(MatrixBatchView<T>{view.data, 1, view.rows, view.cols, view.stride, 0}) {}
+  template <class T>
+  Residual(const MatrixPointersView<T>& view)
+      : Residual(MatrixBatchView<T>{nullptr, view.batches, view.rows, view.cols, view.stride, 0}) {
+    data = view.data;
+    by_pointers = true;
+  }
 
   const void* data = nullptr;  // none: null and no elements
   DType type = DType::float32;
   int64_t rows = 0, cols = 0, stride = 0;
   int64_t batches = 1, batch_stride = 0;
+  bool by_pointers = false;  // data is an array of pointers
 };
 
 struct GemmOptions {

@@ -31,7 +31,8 @@ GemmProblem problem_of(const GemmArgumentsOf<T, C>& g) {
           g.arithmetic,
           {g.transpose_a ? Order::mn_major : Order::k_major, reinterpret_cast<uintptr_t>(g.a), g.a_stride},
           {g.transpose_b ? Order::k_major : Order::mn_major, reinterpret_cast<uintptr_t>(g.b), g.b_stride},
-          is_smooth(g.activation) && (g.beta != 0 || g.residual != nullptr)};
+          is_smooth(g.activation) &&
+              (g.beta != 0 || g.residual != nullptr || g.batches.residual_pointers != nullptr)};
 }
 
 // Calls run.template operator()<OrderA, OrderB>() with the orders of the operands.

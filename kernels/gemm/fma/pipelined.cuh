@@ -10,7 +10,6 @@
 #include <rondo/kernels/gemm/partial_sums.cuh>
 
 #include <algorithm>
-#include <numeric>
 #include <type_traits>
 
 namespace rondo {
@@ -21,7 +20,7 @@ struct PipelinedParameters {
   // One kernel stores both types of 16-bit products: the type of c is known at run time.
   using Arguments = GemmArgumentsOf<T, std::conditional_t<std::is_same_v<T, float>, float, void>>;
   Arguments gemm;
-  int a_width, b_width;  // elements per copy
+  int a_width, b_width;  // elements per copy, of matrices at multiples of 16 bytes
   int64_t tiles_n;
   int64_t tiles;  // of one product; the blocks of a batch's products follow one after the other
   int64_t k_per_split;
@@ -30,18 +29,50 @@ struct PipelinedParameters {
   bool float_result;  // c is float, else it has the type of a and b
 };
 
-// Stores one row of a thread's results, or of its partial sums, with p.epilogue or another one.
+// The matrix number `batch` of an operand, whose first matrix is at `first`, unless it has pointers.
+template <class T>
+__device__ __forceinline__ T* matrix_of(T* first, const OperandBatch& operand, int64_t batch) {
+  if (operand.pointers) return static_cast<T* const*>(operand.pointers)[batch];
+  return first + batch * operand.stride;
+}
+
+// C of one product, and the epilogue with what depends on its address.
+template <class T>
+struct PipelinedResult {
+  void* c;
+  GemmEpilogue epilogue;
+
+  __device__ __forceinline__ PipelinedResult(const PipelinedParameters<T>& p, int64_t batch)
+      : c(p.gemm.c), epilogue(p.epilogue) {
+    if (p.partials.data) return;
+    if (std::is_same_v<T, float> || p.float_result)
+      find<float>(p.gemm, batch);
+    else
+      find<T>(p.gemm, batch);
+  }
+
+ private:
+  template <class C>
+  __device__ __forceinline__ void find(const typename PipelinedParameters<T>::Arguments& g, int64_t batch) {
+    C* const data = matrix_of(static_cast<C*>(g.c), g.batches.c, batch);
+    c = data;
+    epilogue.aligned = rows_are_aligned<4>(data, g.c_stride);
+    if (g.batches.residual_pointers)
+      epilogue.add_residual(static_cast<const C* const*>(g.batches.residual_pointers)[batch], data);
+  }
+};
+
+// Stores one row of a thread's results to the matrix c, or of its partial sums.
 template <class T, int N, class EpilogueOfRow>
-__device__ __forceinline__ void store_row(const PipelinedParameters<T>& p, const EpilogueOfRow& epilogue,
-                                          int64_t row, int64_t column, const Vec<N>& sums, int64_t batch = 0,
-                                          int64_t part = 0) {
+__device__ __forceinline__ void store_row(const PipelinedParameters<T>& p, void* c,
+                                          const EpilogueOfRow& epilogue, int64_t row, int64_t column,
+                                          const Vec<N>& sums, int64_t part = 0) {
   const auto& g = p.gemm;
-  const int64_t at = batch * g.batches.c_stride + row * g.c_stride;
   if (std::is_same_v<T, float> || p.float_result || p.partials.data) {
-    float* const to = p.partials.data ? p.partials.row(part, row) : static_cast<float*>(g.c) + at;
+    float* const to = p.partials.data ? p.partials.row(part, row) : static_cast<float*>(c) + row * g.c_stride;
     epilogue.store_tile_row(to, column, g.n, sums);
   } else if constexpr (!std::is_same_v<T, float>) {
-    epilogue.store_row(static_cast<T*>(g.c) + at, column, g.n, sums);
+    epilogue.store_row(static_cast<T*>(c) + row * g.c_stride, column, g.n, sums);
   }
 }
 
@@ -55,20 +86,21 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void gemm_pipe
   const int64_t k0 = blockIdx.y * p.k_per_split;
   const int64_t k = min(g.k - k0, p.k_per_split);
 
+  const auto* const of_a = matrix_of(g.a, g.batches.a, batch);
+  const auto* const of_b = matrix_of(g.b, g.batches.b, batch);
   MatrixLoader<OrderA, KTileA<Tile, OrderA>, Tile::kM, Tile> a(
-      g.a + batch * g.batches.a_stride +
-          (OrderA == Order::k_major ? m0 * g.a_stride + k0 : k0 * g.a_stride + m0),
-      g.a_stride, g.m - m0, k, p.a_width);
+      of_a + (OrderA == Order::k_major ? m0 * g.a_stride + k0 : k0 * g.a_stride + m0), g.a_stride, g.m - m0,
+      k, copy_width_at(of_a, p.a_width));
   MatrixLoader<OrderB, KTileB<Tile, OrderB>, Tile::kN, Tile> b(
-      g.b + batch * g.batches.b_stride +
-          (OrderB == Order::k_major ? n0 * g.b_stride + k0 : k0 * g.b_stride + n0),
-      g.b_stride, g.n - n0, k, p.b_width);
+      of_b + (OrderB == Order::k_major ? n0 * g.b_stride + k0 : k0 * g.b_stride + n0), g.b_stride, g.n - n0,
+      k, copy_width_at(of_b, p.b_width));
   Accumulators<Tile> acc;
   tile_mainloop<Tile, OrderA, OrderB>(acc, shared, a, b, ceil_div<int64_t>(k, Tile::kK));
 
+  const PipelinedResult<typename Tile::Element> result(p, batch);
   store_tile<Tile, OrderA>(shared, acc, [&](int row_in_tile, int column, const auto& sums) {
     const int64_t row = m0 + row_in_tile;
-    if (row < g.m) store_row(p, p.epilogue, row, n0 + column, sums, batch, blockIdx.y);
+    if (row < g.m) store_row(p, result.c, result.epilogue, row, n0 + column, sums, blockIdx.y);
   });
 }
 
@@ -94,8 +126,8 @@ PipelinedParameters<T> pipelined_parameters(const GemmArgumentsOf<T, C>& g, cons
             g.a_stride, g.b_stride, g.c_stride, g.transpose_a, g.transpose_b, g.alpha,
             g.beta,     g.bias,     g.residual, g.activation,  g.arithmetic,  g.batches};
   p.float_result = std::is_same_v<C, float>;
-  p.a_width = copy_width(g.a, std::gcd(g.a_stride, g.batches.a_stride), g.transpose_a ? g.m : g.k);
-  p.b_width = copy_width(g.b, std::gcd(g.b_stride, g.batches.b_stride), g.transpose_b ? g.k : g.n);
+  p.a_width = copy_width<T>(nullptr, g.a_stride, g.transpose_a ? g.m : g.k);
+  p.b_width = copy_width<T>(nullptr, g.b_stride, g.transpose_b ? g.k : g.n);
   p.k_per_split = split ? parts.k_per_split : std::max<int64_t>(g.k, 1);
   p.epilogue = split ? GemmEpilogue{.aligned = true} : gemm_epilogue(g);
   if (split) p.partials = {static_cast<float*>(workspace.data), g.m, g.n, parts.splits};

@@ -279,7 +279,7 @@ __device__ __forceinline__ void store_results(const WarpSpecializedParameters<T>
   }
   store_tile(shared, acc, group, [&](int row_in_tile, int column_in_tile, const Vec<4>& values) {
     const int64_t row = work.first_row<Tile>() + row_in_tile;
-    if (row < g.m) store_row(p.product, of_rows, row, column + column_in_tile, values);
+    if (row < g.m) store_row(p.product, g.c, of_rows, row, column + column_in_tile, values);
   });
 }
 
