@@ -13,12 +13,18 @@ struct Statistics {
   const double* sums;
   double count;
   float eps, momentum;
+  const int64_t* batches;
 };
 
 // (1 - momentum) * old + momentum * value. The form old + momentum * (value - old) would lose a value that is
 // small compared with the old one. With momentum 1 the result is exactly the value.
 __device__ float average(float old, float value, float momentum) {
   return fmaf(momentum, value, (1 - momentum) * old);
+}
+
+// Of the newest of `batches` batches in their average.
+__device__ float weight_of_batch(int64_t batches) {
+  return static_cast<float>(1.0 / static_cast<double>(batches > 1 ? batches : 1));
 }
 
 constexpr int kChannelThreads = 128;
@@ -33,9 +39,10 @@ __global__ void __launch_bounds__(kChannelThreads) statistics_kernel(Statistics 
   s.mean[c] = static_cast<float>(mean);
   s.inv_std[c] = static_cast<float>(1.0 / sqrt(variance + static_cast<double>(s.eps)));
   const double unbiased = s.count > 1 ? variance * (s.count / (s.count - 1)) : variance;
-  if (s.running_mean) s.running_mean[c] = average(s.running_mean[c], static_cast<float>(mean), s.momentum);
+  const float momentum = s.batches ? weight_of_batch(*s.batches) : s.momentum;
+  if (s.running_mean) s.running_mean[c] = average(s.running_mean[c], static_cast<float>(mean), momentum);
   if (s.running_variance)
-    s.running_variance[c] = average(s.running_variance[c], static_cast<float>(unbiased), s.momentum);
+    s.running_variance[c] = average(s.running_variance[c], static_cast<float>(unbiased), momentum);
 }
 
 __global__ void __launch_bounds__(kChannelThreads)
@@ -118,6 +125,7 @@ Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_std,
   check.eps(eps);
   check.require(running.momentum >= 0 && running.momentum <= 1, "running.momentum is ", running.momentum,
                 ", must be at least 0 and at most 1");
+  check.optional_input_value("running.batches", running.batches);
   RONDO_RETURN_IF_ERROR(check.status());
   const Statistics s = {mean.data,
                         inv_std.data,
@@ -126,7 +134,8 @@ Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_std,
                         sums.data,
                         static_cast<double>(count),
                         eps,
-                        running.momentum};
+                        running.momentum,
+                        running.batches};
   return launch(kName, flat_shape(channels, kChannelThreads), stream, statistics_kernel, s,
                 static_cast<int>(channels));
 }

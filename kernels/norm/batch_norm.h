@@ -50,11 +50,16 @@ template <InputType T = const float>
 struct RunningStatistics {
   VectorView<float> mean, variance;
   float momentum = 0.1f;  // in [0, 1]: the weight of the new batch
+  // If not null, the weight is 1 / *batches instead: with *batches = 1, 2, 3, ... the statistics are the plain
+  // averages over all batches so far, PyTorch's momentum=None. One value in device memory, aligned to 8, which
+  // advance() (data/batch.h) increments before each batch. A value below 1 counts as 1.
+  const int64_t* batches = nullptr;
 };
 
 // mean[c] = sums[c] / count;   inv_std[c] = 1 / sqrt(variance + eps)
 //   with variance = sums[channels + c] / count - mean^2
 // running.mean = (1 - momentum) * running.mean + momentum * mean
+//   with momentum = running.momentum, or 1 / *running.batches rounded to a float
 // running.variance likewise, with the unbiased variance * count / (count - 1), as in PyTorch. With a count of
 // 1 there is no unbiased variance. PyTorch refuses to train then; Rondo computes what the other formulas
 // give, so that a last batch of one row does not end a training: y is beta, dx is 0, and running.variance

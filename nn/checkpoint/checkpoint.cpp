@@ -43,26 +43,10 @@ Number number_of(const Metadata& metadata, const std::string& key) {
   return *value;
 }
 
-// For steps, epochs and samples. The limit keeps increments from overflowing.
-void check_count(const std::string& name, int64_t value) {
-  constexpr int64_t kMost = int64_t{1} << 62;
-  if (value < 0 || value > kMost) fail("its ", name, " is ", value, ", must be 0 to ", kMost);
-}
-
 void check_state(const TrainingState& state) {
   check_count("epoch", state.epoch);
   check_count("epoch_steps", state.step);
   check_count("batch", state.batch);
-}
-
-// Checks the counters in the file, which training will continue to increment.
-void check_counters(const std::vector<const StoredTensor*>& tensors) {
-  for (const StoredTensor* tensor : tensors) {
-    if (tensor->type != StoredType::i64) continue;
-    int64_t value = 0;
-    std::memcpy(&value, tensor->bytes.data(), sizeof(value));
-    check_count("tensor '" + tensor->name + "'", value);
-  }
 }
 
 void expect(const Metadata& metadata, const std::string& key, const std::string& want,
@@ -76,7 +60,7 @@ std::string fingerprint(const Graph& graph) {
   std::string description = concat(text(graph.input().shape), " to ", text(graph.output().shape), "\n");
   for (const auto* tensors : {&graph.parameters(), &graph.states()})
     for (const Parameter& p : *tensors)
-      if (p.persistent) description += p.name + " " + text_of(StoredType::f32, p.shape) + "\n";
+      if (p.persistent) description += p.name + " " + text_of(stored_type(p), p.shape) + "\n";
   return sha256({reinterpret_cast<const uint8_t*>(description.data()), description.size()});
 }
 
@@ -271,6 +255,7 @@ void load_parameters(const Safetensors& file, DataParallel& model) {
   std::set<std::string> besides;
   if (format == kCheckpoint) besides = {"training.", "optimizer."};
   const std::vector<const StoredTensor*> contents = matching(file, tensors, besides);
+  check_counters(contents);
   model.streams().synchronize();
   upload(tensors, contents);
   model.group().clear_nonfinite_value();

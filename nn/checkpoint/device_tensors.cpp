@@ -48,7 +48,7 @@ std::vector<DeviceTensor> state_tensors(DataParallel& model, bool one_for_each) 
   std::vector<DeviceTensor> tensors;
   for (const Parameter& s : model.graph().states()) {
     if (!s.persistent) continue;
-    const DeviceTensor all = tensor_on_all(model, s.name, StoredType::f32, s.shape,
+    const DeviceTensor all = tensor_on_all(model, s.name, stored_type(s), s.shape,
                                            [&](Replica& replica, size_t) { return replica.state(s); });
     if (!one_for_each) {
       tensors.push_back(all);
@@ -58,6 +58,10 @@ std::vector<DeviceTensor> state_tensors(DataParallel& model, bool one_for_each) 
       tensors.push_back({concat("replica.", rank, ".", s.name), all.type, all.shape, {all.places[rank]}});
   }
   return tensors;
+}
+
+StoredType stored_type(const Parameter& parameter) {
+  return parameter.type == DType::int64 ? StoredType::i64 : StoredType::f32;
 }
 
 std::vector<DeviceTensor> training_tensors(DataParallel& model, Optimizer& optimizer) {
@@ -121,6 +125,21 @@ std::vector<const StoredTensor*> matching(const Safetensors& file, const std::ve
                                text_of(tensor->type, tensor->shape), ", which the model does not have"));
   }
   return found;
+}
+
+void check_count(const std::string& name, int64_t count) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  if (count < 0 || count > kMost)
+    throw Error(bad_argument("its ", name, " is ", count, ", must be 0 to ", kMost));
+}
+
+void check_counters(const std::vector<const StoredTensor*>& tensors) {
+  for (const StoredTensor* tensor : tensors) {
+    if (tensor->type != StoredType::i64) continue;
+    int64_t value = 0;
+    std::memcpy(&value, tensor->bytes.data(), sizeof(value));
+    check_count(concat("tensor '", tensor->name, "'"), value);
+  }
 }
 
 void upload(const std::vector<DeviceTensor>& tensors, const std::vector<const StoredTensor*>& contents) {

@@ -31,6 +31,9 @@ std::vector<DeviceTensor> state_tensors(DataParallel& model, bool one_for_each);
 // "training.steps", "optimizer.momentum.0.weight", "optimizer.steps", ...
 std::vector<DeviceTensor> training_tensors(DataParallel& model, Optimizer& optimizer);
 
+// The type of a parameter or a state in a file.
+StoredType stored_type(const Parameter& parameter);
+
 // Tensor contents in host memory.
 struct HostTensors {
   std::vector<StoredTensor> tensors;
@@ -48,6 +51,12 @@ bool places_agree(const std::vector<DeviceTensor>& tensors);
 // are allowed.
 std::vector<const StoredTensor*> matching(const Safetensors& file, const std::vector<DeviceTensor>& tensors,
                                           const std::set<std::string>& besides = {});
+
+// Throws a bad_argument Error unless `count`, of steps, epochs, batches or samples, is in [0, 2^62], so that
+// increments do not overflow.
+void check_count(const std::string& name, int64_t count);
+// The same for all counters among the tensors.
+void check_counters(const std::vector<const StoredTensor*>& tensors);
 
 // The caller must first wait for all enqueued work. Returns when the copies are complete. Throws CUDA errors.
 void upload(const std::vector<DeviceTensor>& tensors, const std::vector<const StoredTensor*>& contents);

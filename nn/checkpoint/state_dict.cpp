@@ -19,6 +19,7 @@ namespace {
 // Where PyTorch has the values of a tensor: under another name, and with the sides in another order.
 struct TorchTensor {
   std::string name;
+  StoredType type;
   std::vector<int64_t> shape;
   std::vector<int64_t> sides;  // of Rondo's tensor
   std::vector<size_t> order;   // side i of PyTorch's is sides[order[i]]
@@ -56,7 +57,7 @@ Shape input_of_parameter(const Graph& graph, int parameter) {
 // here and [outputs, inputs] there; all others have the same order. Some parameters have a shape of their own
 // there.
 TorchTensor torch_tensor(const Graph& graph, const DeviceTensor& tensor, int parameter) {
-  TorchTensor to = {tensor.name, tensor.shape, tensor.shape, {}};
+  TorchTensor to = {tensor.name, tensor.type, tensor.shape, tensor.shape, {}};
   if (parameter >= 0) {
     const Parameter& here = graph.parameters()[static_cast<size_t>(parameter)];
     if (!here.torch_name.empty()) to.name = here.torch_name;
@@ -217,15 +218,15 @@ std::vector<const StoredTensor*> matching(const Safetensors& file, const std::ve
     const auto place = stored.find(want.name);
     const std::string name = concat("'", want.name, "' ");
     if (place == stored.end()) {
-      missing.push_back(name + text_of(StoredType::f32, want.shape));
+      missing.push_back(name + text_of(want.type, want.shape));
       continue;
     }
     const StoredTensor& tensor = *place->second;
-    const bool is_float =
-        tensor.type == StoredType::f32 || tensor.type == StoredType::f16 || tensor.type == StoredType::bf16;
-    if (!is_float || !have_equal_sides(tensor.shape, want.shape))
+    const bool is_narrow = tensor.type == StoredType::f16 || tensor.type == StoredType::bf16;
+    const bool fits = tensor.type == want.type || (is_narrow && want.type == StoredType::f32);
+    if (!fits || !have_equal_sides(tensor.shape, want.shape))
       others.push_back(concat(name, text_of(tensor.type, tensor.shape), ", must be ",
-                              text_of(is_float ? tensor.type : StoredType::f32, want.shape)));
+                              text_of(fits ? tensor.type : want.type, want.shape)));
     found.push_back(&tensor);
     stored.erase(place);
   }
@@ -244,6 +245,7 @@ std::vector<const StoredTensor*> matching(const Safetensors& file, const std::ve
 void load_state_dict(const Safetensors& file, DataParallel& model, const StateDictNames& names) {
   const Tensors tensors = tensors_of(model, names);
   const std::vector<const StoredTensor*> found = matching(file, tensors.there);
+  check_counters(found);
   model.world().check_same("the file's checksum", exact_text(checksum(file.tensors, file.metadata)));
   HostTensors host;
   for (size_t i = 0; i < found.size(); ++i) {
@@ -251,10 +253,13 @@ void load_state_dict(const Safetensors& file, DataParallel& model, const StateDi
     const auto bytes = static_cast<size_t>(bytes_of(tensor.type, tensor.shape));
     host.memory.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
     std::byte* const to = host.memory.back().get();
-    for_each_value(tensors.there[i], [&](size_t there, size_t here) {
-      const uint32_t bits = float_bits(*found[i], there);
-      std::memcpy(to + 4 * here, &bits, 4);
-    });
+    if (tensor.type == StoredType::i64)  // a counter
+      std::memcpy(to, found[i]->bytes.data(), bytes);
+    else
+      for_each_value(tensors.there[i], [&](size_t there, size_t here) {
+        const uint32_t bits = float_bits(*found[i], there);
+        std::memcpy(to + 4 * here, &bits, 4);
+      });
     host.tensors.push_back({tensor.name, tensor.type, tensor.shape, {to, bytes}});
   }
   std::vector<const StoredTensor*> contents;
@@ -311,13 +316,14 @@ void save_state_dict(const std::string& path, DataParallel& model, const StateDi
     HostTensors converted;
     for (size_t i = 0; i < host.tensors.size(); ++i) {
       const StoredTensor& from = host.tensors[i];
+      const auto size = static_cast<size_t>(size_of(from.type));
       converted.memory.push_back(std::make_unique_for_overwrite<std::byte[]>(from.bytes.size()));
       std::byte* const to = converted.memory.back().get();
       for_each_value(tensors.there[i], [&](size_t there, size_t here) {
-        std::memcpy(to + 4 * there, &from.bytes[4 * here], 4);
+        std::memcpy(to + size * there, &from.bytes[size * here], size);
       });
       converted.tensors.push_back(
-          {tensors.there[i].name, StoredType::f32, tensors.there[i].shape, {to, from.bytes.size()}});
+          {tensors.there[i].name, from.type, tensors.there[i].shape, {to, from.bytes.size()}});
     }
     write_safetensors(path, converted.tensors, {{"format", "pt"}});
   });

@@ -177,7 +177,8 @@ std::optional<NonfiniteTensor> first_nonfinite_in_forward(std::span<Replica> rep
   // In training forward() does not read the states, so a NaN there cannot be the origin.
   if (!pass.training)
     for (const Parameter& s : graph.states())
-      search.check(s.name, s, [&](Replica& replica) { return replica.state(s); });
+      if (s.type == DType::float32)
+        search.check(s.name, s, [&](Replica& replica) { return replica.state(s); });
   search.check("the network's input", [](Replica& replica) { return replica.input(); });
   if (search.result()) return search.result();
 

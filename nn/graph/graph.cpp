@@ -106,6 +106,13 @@ int Graph::state(const std::string& name, std::vector<int64_t> shape, Init init)
   return static_cast<int>(states_.size()) - 1;
 }
 
+int Graph::counter(const std::string& name) {
+  const int number = state(name, {sizeof(int64_t) / sizeof(float)}, Init::zeros());
+  states_.back().shape = {};
+  states_.back().type = DType::int64;
+  return number;
+}
+
 int Graph::non_persistent_buffer(const std::string& name, std::vector<int64_t> shape) {
   const int number = state(name, std::move(shape), Init::zeros());
   states_.back().persistent = false;

@@ -41,6 +41,8 @@ struct Parameter {
   int64_t offset = 0;
   bool persistent =
       true;  // false: a state that only passes data from forward to backward; checkpoints omit it
+  // int64: a counter, whose value takes the memory of `size` = 2 floats.
+  DType type = DType::float32;
   // Its name and shape in a state dict of PyTorch, where the rules of checkpoint/state_dict.cpp do not give
   // them. The order of the values is the same.
   std::string torch_name = {};
@@ -98,6 +100,7 @@ class Graph {
 
   int parameter(const std::string& name, std::vector<int64_t> shape, Init init);
   int state(const std::string& name, std::vector<int64_t> shape, Init init);
+  int counter(const std::string& name);  // a state: one int64, at first 0, aligned to 16 bytes
   int non_persistent_buffer(const std::string& name, std::vector<int64_t> shape);  // zeros; not saved
   // Parameter::torch_name, the last part of it, and Parameter::torch_shape.
   void set_torch_name(int parameter, const std::string& name);

@@ -1,5 +1,6 @@
 #include <rondo/nn/layers/batch_norm.h>
 
+#include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/norm/batch_norm.h>
 
 namespace rondo::nn {
@@ -34,8 +35,14 @@ class BatchNormOp : public Op {
     const VectorView<float> mean = channels(context.states[2]), inv_std = channels(context.states[3]);
     // A recomputation reuses the batch statistics, which are already in the running statistics.
     if (context.training && !context.recompute) {
-      const RunningStatistics running = {channels(context.states[0]), channels(context.states[1]),
-                                         options_.momentum};
+      RunningStatistics running = {channels(context.states[0]), channels(context.states[1])};
+      if (options_.momentum) {
+        running.momentum = *options_.momentum;
+      } else {
+        auto* const batches = reinterpret_cast<int64_t*>(context.states[4]);
+        RONDO_RETURN_IF_ERROR(advance(batches, 1, context.stream));
+        running.batches = batches;
+      }
       RONDO_RETURN_IF_ERROR(batch_norm_statistics(mean, inv_std, running, sums(context, 0), count(context),
                                                   options_.eps, context.stream));
     } else if (!context.training) {
@@ -97,8 +104,9 @@ class BatchNormOp : public Op {
 }  // namespace
 
 Value BatchNorm2d::build(Graph& graph, Value x) const {
-  if (!(options_.eps >= 0 && options_.eps < 1) || !(options_.momentum >= 0 && options_.momentum <= 1))
-    throw Error(bad_argument("BatchNorm2d: eps is ", options_.eps, " and momentum ", options_.momentum,
+  const float momentum = options_.momentum.value_or(0);
+  if (!(options_.eps >= 0 && options_.eps < 1) || !(momentum >= 0 && momentum <= 1))
+    throw Error(bad_argument("BatchNorm2d: eps is ", options_.eps, " and momentum ", momentum,
                              ", must be in [0, 1) and [0, 1]"));
   const std::vector<int64_t> channels = {x.shape.channels};
   std::vector<int> parameters;
@@ -106,10 +114,11 @@ Value BatchNorm2d::build(Graph& graph, Value x) const {
     parameters = {graph.parameter("weight", channels, Init::ones()),
                   graph.parameter("bias", channels, Init::zeros())};
   // forward writes the last two for backward.
-  const std::vector<int> states = {graph.state("running_mean", channels, Init::zeros()),
-                                   graph.state("running_var", channels, Init::ones()),
-                                   graph.non_persistent_buffer("batch_mean", channels),
-                                   graph.non_persistent_buffer("batch_inv_std", channels)};
+  std::vector<int> states = {graph.state("running_mean", channels, Init::zeros()),
+                             graph.state("running_var", channels, Init::ones()),
+                             graph.non_persistent_buffer("batch_mean", channels),
+                             graph.non_persistent_buffer("batch_inv_std", channels)};
+  if (!options_.momentum) states.push_back(graph.counter("num_batches_tracked"));
   const bool sums_are_given = graph.fuse_sums(x);
   return graph.add(std::make_unique<BatchNormOp>(x.shape, options_, sums_are_given), {x}, x.shape, parameters,
                    states);

@@ -468,7 +468,8 @@ std::vector<Operation> norm_statistics() {
              const auto each = VectorView<float>{nullptr, channels};
              const auto mean = a.output("mean", each), deviation = a.output("inv_std", each);
              const RunningStatistics running = {a.output("running.mean", each),
-                                                a.output("running.variance", each)};
+                                                a.output("running.variance", each), 0.1f,
+                                                a.optional_value<int64_t>("running.batches")};
              const auto sums = a.input("sums", VectorView<const double>{nullptr, twice(channels)});
              return batch_norm_statistics(mean, deviation, running, sums, 3, 1e-5f, stream);
            }},

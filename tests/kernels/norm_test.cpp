@@ -2,6 +2,7 @@
 // Over 400 lines because forward, backward and running statistics share one reference and one set of cases.
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -239,6 +240,50 @@ TEST(BatchNorm, RunningStatisticsFollowPyTorch) {
     }
     EXPECT_TRUE(all_near(running_mean.download(), mean, 1e-6));
     EXPECT_TRUE(all_near(running_variance.download(), variance, 0, 1e-6));
+  }
+}
+
+// With a count the statistics are the plain averages over the batches, whatever was there before the first.
+// Their error grows with the logarithm of the number of batches at most.
+TEST(BatchNorm, CountedStatisticsArePlainAverages) {
+  const Shape shape = {50, 5};
+  Doubles mean(5), variance(5);
+  GuardedBuffer<float> running_mean(std::vector<float>(5, 1e6f)),
+      running_variance(std::vector<float>(5, 1e6f), 1);
+  GuardedBuffer<int64_t> batches(std::vector<int64_t>{0});
+  for (uint64_t step = 1; step <= 40; ++step) {
+    Layer layer(shape, step, 0.1f * static_cast<float>(step));
+    ASSERT_TRUE(ok(advance(batches.data(), 1, layer.stream)));
+    layer.forward({}, {running_mean.view(), running_variance.view(), 0.1f, batches.data()});
+    Reference want = layer.reference();
+    want.forward();
+    const auto weight = 1.0 / static_cast<double>(step);
+    for (size_t c = 0; c < 5; ++c) {
+      mean[c] += weight * (want.mean[c] - mean[c]);
+      variance[c] += weight * (want.variance[c] * 50 / 49 - variance[c]);
+    }
+    EXPECT_TRUE(all_near(running_mean.download(), mean, 1e-6, 1e-6)) << step;
+    EXPECT_TRUE(all_near(running_variance.download(), variance, 0, 1e-6)) << step;
+  }
+  EXPECT_EQ(batches.download(), std::vector<int64_t>{40});
+}
+
+// The weight is 1 / count, rounded once; a count below 1 counts as 1.
+TEST(BatchNorm, WeightsOfCountedBatches) {
+  for (const auto& [count, weight] : {std::pair<int64_t, float>{-3, 1.0f},
+                                      {0, 1.0f},
+                                      {1, 1.0f},
+                                      {2, 0.5f},
+                                      {3, 1.0f / 3},
+                                      {(int64_t{1} << 24) + 1, 0x1p-24f},
+                                      {int64_t{1} << 40, 0x1p-40f}}) {
+    Layer layer({1, 1});
+    layer.x.upload({0});
+    GuardedBuffer<float> running_variance(std::vector<float>{1}), running_mean(std::vector<float>{1});
+    const GuardedBuffer<int64_t> batches(std::vector<int64_t>{count});
+    layer.forward({}, {running_mean.view(), running_variance.view(), 0.1f, batches.data()});
+    EXPECT_EQ(running_mean.download()[0], 1 - weight) << count;
+    EXPECT_EQ(running_variance.download()[0], 1 - weight) << count;
   }
 }
 
@@ -553,6 +598,8 @@ TEST(BatchNorm, BadArguments) {
   EXPECT_TRUE(refused(statistics(1, -1, {}), "eps is -1"));
   EXPECT_TRUE(refused(statistics(1, NAN, {}), "eps is nan"));
   EXPECT_TRUE(refused(statistics(1, kEps, {{}, {}, 1.5f}), "running.momentum is 1.5"));
+  const auto* const odd = reinterpret_cast<const int64_t*>(l.gamma.data() + 1);
+  EXPECT_TRUE(refused(statistics(1, kEps, {{}, {}, 0.1f, odd}), "running.batches"));
   EXPECT_TRUE(refused(statistics(1, kEps, {{l.gamma.data(), 3}, {}}),
                       "running.mean.size is 3, must be 4, a value for each of the 4 channels of mean"));
   EXPECT_TRUE(refused(statistics(1, kEps, {{}, {l.gamma.data(), 5}}), "running.variance.size is 5"));

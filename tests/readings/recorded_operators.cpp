@@ -195,7 +195,8 @@ template <class T>
 void batch_norms(Drawn& d) {
   const int64_t rows = 2 + d.random.below(d.random.below(3) == 0 ? 700 : 60), c = 1 + d.random.below(70);
   const auto matrix_of = [=](auto* data) { return matrix(data, rows, c); };
-  const bool with_relu = d.random.below(2) == 0, with_residual = d.random.below(2) == 0;
+  const bool with_relu = d.random.below(2) == 0, with_residual = d.random.below(2) == 0,
+             counted = d.random.below(2) == 0;
   // Forward and backward: each gets the results of the one before.
   d.run(concat("batch_norm of ", rows, " x ", c), [&](Operands& o) {
     double *sums = o.out<double>(2 * c), *backward_sums = o.out<double>(2 * c);
@@ -208,9 +209,10 @@ void batch_norms(Drawn& d) {
           *dgamma = o.out(c), *dbeta = o.out(c);
     const Workspace workspace = o.workspace(batch_norm_workspace_bytes(rows, c));
     RONDO_RETURN_IF_ERROR(batch_norm_sums({sums, 2 * c}, matrix<const T>(x, rows, c), workspace, o.stream()));
-    RONDO_RETURN_IF_ERROR(batch_norm_statistics({mean, c}, {inv, c},
-                                                {{running_mean, c}, {running_variance, c}, 0.1f},
-                                                {sums, 2 * c}, rows, 1e-5f, o.stream()));
+    RONDO_RETURN_IF_ERROR(batch_norm_statistics(
+        {mean, c}, {inv, c},
+        {{running_mean, c}, {running_variance, c}, 0.1f, counted ? o.aligned<int64_t>(rows) : nullptr},
+        {sums, 2 * c}, rows, 1e-5f, o.stream()));
     const MatrixView<const T> skip = residual ? matrix<const T>(residual, rows, c) : MatrixView<const T>();
     RONDO_RETURN_IF_ERROR(batch_norm(matrix_of(y), matrix<const T>(x, rows, c), {mean, c}, {inv, c},
                                      {gamma, c}, {beta, c}, {skip, with_relu}, o.stream()));

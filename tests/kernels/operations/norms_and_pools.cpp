@@ -150,15 +150,18 @@ std::vector<double> sums_of_ten(const std::vector<float>& values) {
 }
 
 void add_batch_norm_statistics(std::vector<Operation>& all) {
-  all.push_back({"batch_norm_statistics", [](Operands& o) {
-                   float *mean = o.out(kChannels), *inv = o.out(kChannels),
-                         *running_mean = o.in_out(kChannels), *running_variance = o.in_out(kChannels);
-                   double* sums = o.in(sums_of_ten(o.values(2 * kChannels)));
-                   return batch_norm_statistics(
-                       {mean, kChannels}, {inv, kChannels},
-                       {{running_mean, kChannels}, {running_variance, kChannels}, 0.25f},
-                       {sums, 2 * kChannels}, 10, 1e-5f, o.stream());
-                 }});
+  for (const bool counted : {false, true})
+    all.push_back({counted ? "batch_norm_statistics_counted" : "batch_norm_statistics", [=](Operands& o) {
+                     float *mean = o.out(kChannels), *inv = o.out(kChannels),
+                           *running_mean = o.in_out(kChannels), *running_variance = o.in_out(kChannels);
+                     double* sums = o.in(sums_of_ten(o.values(2 * kChannels)));
+                     return batch_norm_statistics({mean, kChannels}, {inv, kChannels},
+                                                  {{running_mean, kChannels},
+                                                   {running_variance, kChannels},
+                                                   0.25f,
+                                                   counted ? o.aligned<int64_t>(7) : nullptr},
+                                                  {sums, 2 * kChannels}, 10, 1e-5f, o.stream());
+                   }});
   all.push_back({"batch_norm_inv_std", [](Operands& o) {
                    float *inv = o.out(kChannels), *variance = o.in(positive(o.values(kChannels)));
                    return batch_norm_inv_std({inv, kChannels}, {variance, kChannels}, 1e-5f, o.stream());

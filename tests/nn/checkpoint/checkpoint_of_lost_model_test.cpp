@@ -1,8 +1,8 @@
 // A model after a failed or non-finite step is not saved, and the file stays unchanged.
 #include <gtest/gtest.h>
 
-#include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/checkpoint/checkpoint.h>
+#include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/failed_device.h>

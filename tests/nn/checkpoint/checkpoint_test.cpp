@@ -50,8 +50,8 @@ std::unique_ptr<Optimizer> make_adam(DataParallel& model) { return std::make_uni
 
 struct Training {
   explicit Training(int ranks, const MakeOptimizer& make = make_sgd, bool sync_batch_norm = true,
-                    DType activations = DType::float32)
-      : model(small_network(), kSmallInput, options_for(ranks, sync_batch_norm, activations)),
+                    DType activations = DType::float32, const BatchNorm2d::Options& norm = {})
+      : model(small_network(norm), kSmallInput, options_for(ranks, sync_batch_norm, activations)),
         optimizer(make(model)) {}
 
   // Takes the steps [first, last), each with its own batch; the learning rate falls on the way.
@@ -205,6 +205,47 @@ TEST_F(CheckpointFile, LoadsOntoAnyNumberOfDevices) {
     straight.train(0, 6);
     EXPECT_LE(test::distance(parameters_of(other.model), parameters_of(straight.model)), 2e-5);
   }
+}
+
+// The number of batches in the running statistics is in the file.
+TEST_F(CheckpointFile, PlainAveragesOfTheStatisticsGoOnBitForBit) {
+  for (const int ranks : {1, 3})
+    for (const bool sync_batch_norm : {true, false}) {
+      SCOPED_TRACE(concat(ranks, " devices, shared ", sync_batch_norm));
+      const auto training = [&] {
+        return Training(ranks, make_sgd, sync_batch_norm, DType::float32, {.momentum = std::nullopt});
+      };
+      Training straight = training(), first = training(), second = training();
+      straight.train(0, 6);
+      first.train(0, 4);
+      save_checkpoint(path_, first.model, *first.optimizer, kState);
+      second.train(0, 1);  // earlier state must not matter
+      load_checkpoint(path_, second.model, *second.optimizer);
+      second.train(4, 6);
+      EXPECT_TRUE(same_bytes(all_of(second), all_of(straight)));
+      const bool own = ranks > 1 && !sync_batch_norm;
+      const std::string name = std::string(own ? "replica.2." : "") + "1.num_batches_tracked";
+      const Safetensors file = read_safetensors(directory_ / "all");
+      ASSERT_TRUE(file.find(name));
+      EXPECT_EQ(text_of(file.find(name)->type, file.find(name)->shape), "I64 []");
+      int64_t count = 0;
+      std::memcpy(&count, file.find(name)->bytes.data(), sizeof(count));
+      EXPECT_EQ(count, 6);
+      if (own) continue;
+      Training refuses = training();
+      const int64_t negative = -1;
+      edit([&](Safetensors& edited) {
+        for (StoredTensor& tensor : edited.tensors)
+          if (tensor.name == name) tensor.bytes = std::as_bytes(std::span(&negative, 1));
+      });
+      const std::string why = "its tensor '1.num_batches_tracked' is -1, must be 0 to ";
+      EXPECT_TRUE(refused_load(refuses).starts_with(why));
+      EXPECT_TRUE(refused_parameters(refuses).starts_with(why));
+      Training without(ranks);
+      EXPECT_EQ(refused_load(without),
+                "there is a tensor '1.num_batches_tracked', I64 [], which the model "
+                "does not have");
+    }
 }
 
 TEST_F(CheckpointFile, HoldsWhatTheDocumentationSays) {

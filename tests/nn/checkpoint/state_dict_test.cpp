@@ -302,6 +302,61 @@ TEST_F(StateDict, SixteenBitsAndBatchCountersAreRead) {
   EXPECT_EQ(dict["1.weight"], (std::vector<float>{1, -2, 0x1p-24f, 65504}));
 }
 
+// Without a momentum the number of batches is part of the statistics: I64, as in PyTorch.
+TEST_F(StateDict, CountedBatchesGoThereAndBack) {
+  const Sequential counted{Conv2d(4, 1), BatchNorm2d({.momentum = std::nullopt}), Flatten(), Linear(2)};
+  const auto steps = [](DataParallel& model, uint64_t first, uint64_t last) {
+    Sgd sgd(model);
+    for (uint64_t step = first; step < last; ++step)
+      model.train_step(normal_values(4 * kInput.size(), step), std::vector<int32_t>{0, 1, 1, 0}, sgd);
+  };
+  DataParallel straight(counted, kInput, options()), first(counted, kInput, options()),
+      second(counted, kInput, options(3, 9));
+  steps(first, 0, 3);
+  save_state_dict(path_, first);
+  const Safetensors file = read_safetensors(path_);
+  const StoredTensor* const count = file.find("1.num_batches_tracked");
+  ASSERT_TRUE(count);
+  EXPECT_EQ(text_of(count->type, count->shape), "I64 []");
+  int64_t value = 0;
+  std::memcpy(&value, count->bytes.data(), sizeof(value));
+  EXPECT_EQ(value, 3);
+  const std::string bytes = read_text(path_);
+  load_state_dict(path_, second);
+  save_state_dict(path_, second);
+  EXPECT_EQ(read_text(path_), bytes);
+  // A training that goes on with them is the one without a break.
+  DataParallel third(counted, kInput, options(1, 9));
+  load_state_dict(path_, third);
+  steps(third, 3, 5);
+  steps(straight, 0, 5);
+  save_state_dict(path_, third);
+  save_state_dict(path_ + ".straight", straight);
+  EXPECT_EQ(read_text(path_), read_text(path_ + ".straight"));
+
+  const auto refused = [&](const std::function<void(StoredTensor&)>& change) {
+    edit([&](std::vector<StoredTensor>& tensors) { change(tensors[0]); });
+    const std::string message = error_of([&] { load_state_dict(path_, second); });
+    return message.substr(std::min(message.size(), path_.size() + 2));
+  };
+  const int64_t negative = -2;
+  EXPECT_TRUE(refused([&](StoredTensor& t) {
+                t.bytes = std::as_bytes(std::span(&negative, 1));
+              }).starts_with("its tensor '1.num_batches_tracked' is -2, must be 0 to "));
+  const float three = 3;
+  EXPECT_EQ(refused([&](StoredTensor& t) {
+              t.type = StoredType::f32;
+              t.bytes = std::as_bytes(std::span(&three, 1));
+            }),
+            "it is not a state dict of this model: of another shape or type: '1.num_batches_tracked' F32 [], "
+            "must be I64 []");
+  edit([](std::vector<StoredTensor>& tensors) {
+    std::erase_if(tensors, [](const StoredTensor& t) { return t.name == "1.num_batches_tracked"; });
+  });
+  EXPECT_NE(error_of([&] { load_state_dict(path_, second); }).find("missing: '1.num_batches_tracked' I64 []"),
+            std::string::npos);
+}
+
 TEST_F(StateDict, WhatDoesNotFitIsListed) {
   save_state_dict(path_, model_);
   edit([](std::vector<StoredTensor>& tensors) {

@@ -18,10 +18,10 @@
 namespace rondo::test {
 
 // Has most kinds of layers; 4 outputs.
-inline nn::AnyModule small_network() {
+inline nn::AnyModule small_network(const nn::BatchNorm2d::Options& norm = {}) {
   using namespace nn;
   return Sequential{Conv2d(6, 3, {.padding = 1}),
-                    BatchNorm2d(),
+                    BatchNorm2d(norm),
                     ReLU(),
                     Residual(Sequential{Conv2d(6, 3, {.padding = 1}), BatchNorm2d()}),
                     MaxPool2d(2),

@@ -8,6 +8,7 @@
 #include <rondo/nn/layers/linear.h>
 #include <rondo/nn/layers/norm.h>
 #include <rondo/nn/layers/simple.h>
+#include <rondo/nn/layers/softmax.h>
 
 #include <utility>
 #include <vector>
@@ -96,6 +97,13 @@ inline AnyModule small_network_of_pools(int64_t classes = 3) {
                     Linear(classes)};
 }
 
+// Softmax and its logarithm. Nothing reads the gradient that the first one would write.
+inline AnyModule small_network_of_softmaxes(int64_t classes = 3) {
+  return Sequential{
+      Softmax(),      Conv2d(6, 3, {.padding = 1}), Softmax(), Conv2d(5, 2), LogSoftmax(), Flatten(),
+      Linear(classes)};
+}
+
 // Attention of two heads of the 9 patches of an image, and GELU by tanh.
 inline AnyModule small_transformer() {
   const Residual::Options sum = {.relu = false};
@@ -126,6 +134,7 @@ inline std::vector<std::pair<const char*, AnyModule>> small_networks() {
           {"norms", small_network_of_norms()},
           {"upsampling", small_upsampling_network()},
           {"pools", small_network_of_pools()},
+          {"softmaxes", small_network_of_softmaxes()},
           {"transformer", small_transformer()}};
 }
 

@@ -255,6 +255,10 @@ Pair pools_pair(int64_t batch, Precision precision = Math::fp32) {
   constexpr nn::Shape kInput = {9, 7, 3};
   return {nn::small_network_of_pools(10), kInput, ReferenceNetwork::pools(kInput), batch, precision};
 }
+Pair softmaxes_pair(int64_t batch, Precision precision = Math::fp32) {
+  constexpr nn::Shape kInput = {9, 7, 3};
+  return {nn::small_network_of_softmaxes(10), kInput, ReferenceNetwork::softmaxes(kInput), batch, precision};
+}
 Pair mlp_pair(int64_t layers, int64_t width, int64_t batch, Precision precision = Math::fp32) {
   constexpr nn::Shape kInput = {1, 1, 40};
   return {nn::mlp(layers, width), kInput, ReferenceNetwork::mlp(kInput, layers, width), batch, precision};
@@ -267,6 +271,7 @@ TEST(LayerByLayer, VisionTransformer) { expect_layers_agree(vit_pair(12, 3, 4));
 TEST(LayerByLayer, TransposedConvolutions) { expect_layers_agree(upsampling_pair(4)); }
 TEST(LayerByLayer, NormsOfSamples) { expect_layers_agree(norms_pair(5)); }
 TEST(LayerByLayer, Pools) { expect_layers_agree(pools_pair(5)); }
+TEST(LayerByLayer, Softmaxes) { expect_layers_agree(softmaxes_pair(5)); }
 TEST(LayerByLayer, DeepMlp) { expect_layers_agree(mlp_pair(90, 24, 5)); }
 TEST(LayerByLayer, WideMlp) { expect_layers_agree(mlp_pair(3, 515, 9)); }
 
@@ -316,6 +321,10 @@ TEST_F(LayerByLayerInBf16, NormsOfSamples) {
   expect_layers_agree(norms_pair(5, DType::bfloat16), kOneLayerBf16);
 }
 TEST_F(LayerByLayerInBf16, Pools) { expect_layers_agree(pools_pair(5, DType::bfloat16), kOneLayerBf16); }
+TEST_F(LayerByLayerInBf16, Softmaxes) {
+  // The gradients of softmax and of its logarithm are computed from the rounded results.
+  expect_layers_agree(softmaxes_pair(5, DType::bfloat16), {0x1p-8, 0x1p-8, 2e-6});
+}
 TEST_F(LayerByLayerInBf16, WideMlp) {
   expect_layers_agree(mlp_pair(3, 515, 9, DType::bfloat16), kOneLayerBf16);
 }
@@ -327,6 +336,7 @@ TEST(WholeModel, VisionTransformer) { expect_models_agree(vit_pair(28, 2, 4), 1e
 TEST(WholeModel, TransposedConvolutions) { expect_models_agree(upsampling_pair(4), 1e-5, 1e-4); }
 TEST(WholeModel, NormsOfSamples) { expect_models_agree(norms_pair(5), 1e-5, 1e-4); }
 TEST(WholeModel, Pools) { expect_models_agree(pools_pair(5), 1e-5, 1e-4); }
+TEST(WholeModel, Softmaxes) { expect_models_agree(softmaxes_pair(5), 1e-5, 1e-4); }
 TEST(WholeModel, DeepMlp) { expect_models_agree(mlp_pair(90, 24, 5), 1e-5, 1e-4); }
 TEST(WholeModel, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9), 1e-5, 1e-4); }
 
@@ -354,6 +364,7 @@ TEST(DoublePrecision, GradientsOfTheTransformerAreSlopes) {
 }
 TEST(DoublePrecision, GradientsOfNormsAreSlopes) { expect_gradients_are_slopes(norms_pair(3), 4); }
 TEST(DoublePrecision, GradientsOfPoolsAreSlopes) { expect_gradients_are_slopes(pools_pair(3), 4); }
+TEST(DoublePrecision, GradientsOfSoftmaxesAreSlopes) { expect_gradients_are_slopes(softmaxes_pair(3), 4); }
 TEST(DoublePrecision, GradientsOfTheMlpAreSlopes) { expect_gradients_are_slopes(mlp_pair(90, 24, 4), 3); }
 
 // PyTorch's convention over three steps: new = 0.9 old + 0.1 batch, from 0 and 1, with the unbiased variance.

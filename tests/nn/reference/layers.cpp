@@ -369,6 +369,45 @@ class Gelu : public ReferenceLayer {
   static double below(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; }
 };
 
+class Softmax : public ReferenceLayer {
+ public:
+  Softmax(nn::Shape in, bool log) : log_(log) { output = in; }
+  Doubles forward(int64_t, Tensors x, std::span<const Doubles>) const override {
+    Doubles y = *x[0];
+    for_each_row(y, [&](double* row) {
+      double sum = 0;
+      for (int64_t i = 0; i < output.channels; ++i) sum += std::exp(row[i]);
+      for (int64_t i = 0; i < output.channels; ++i)
+        row[i] = log_ ? row[i] - std::log(sum) : std::exp(row[i]) / sum;
+    });
+    return y;
+  }
+  // With p = softmax(x): the derivative of y[i] by x[j] is [i = j] - p[j] for the logarithm, and
+  // p[i] ([i = j] - p[j]) for softmax.
+  ReferenceGradients backward(int64_t, Tensors x, const Doubles&, const Doubles& dy,
+                              std::span<const Doubles>) const override {
+    const Doubles p = Softmax(output, false).forward(0, x, {});
+    Doubles dx = dy;
+    const double* p_row = p.data();
+    for_each_row(dx, [&](double* row) {
+      double sum = 0;
+      for (int64_t i = 0; i < output.channels; ++i) sum += log_ ? row[i] : row[i] * p_row[i];
+      for (int64_t j = 0; j < output.channels; ++j)
+        row[j] = log_ ? row[j] - p_row[j] * sum : p_row[j] * (row[j] - sum);
+      p_row += output.channels;
+    });
+    return {{dx}, {}};
+  }
+
+ private:
+  template <class Visit>
+  void for_each_row(Doubles& values, Visit visit) const {
+    for (size_t i = 0; i < values.size(); i += static_cast<size_t>(output.channels)) visit(&values[i]);
+  }
+
+  bool log_;
+};
+
 class Attention : public ReferenceLayer {
  public:
   Attention(nn::Shape in, int64_t heads) : tokens_(in.height * in.width), heads_(heads) {
@@ -501,6 +540,7 @@ ReferenceLayerPtr make_position_embedding(nn::Shape input) {
   return std::make_unique<PositionEmbedding>(input);
 }
 ReferenceLayerPtr make_gelu(nn::Shape input) { return std::make_unique<Gelu>(input); }
+ReferenceLayerPtr make_softmax(nn::Shape input, bool log) { return std::make_unique<Softmax>(input, log); }
 ReferenceLayerPtr make_attention(nn::Shape input, int64_t heads) {
   return std::make_unique<Attention>(input, heads);
 }

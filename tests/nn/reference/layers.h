@@ -67,6 +67,8 @@ ReferenceLayerPtr make_linear(int64_t inputs, int64_t outputs, bool relu);  // w
 ReferenceLayerPtr make_add(nn::Shape input, bool relu);
 ReferenceLayerPtr make_position_embedding(nn::Shape input);
 ReferenceLayerPtr make_gelu(nn::Shape input);
+// Of the channels of each position.
+ReferenceLayerPtr make_softmax(nn::Shape input, bool log);
 // From (Q, K, V) of `heads` heads beside each other to softmax(Q K^T / sqrt(channels of a head)) V.
 ReferenceLayerPtr make_attention(nn::Shape input, int64_t heads);
 

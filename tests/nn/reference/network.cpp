@@ -135,6 +135,17 @@ ReferenceNetwork ReferenceNetwork::pools(nn::Shape input, int64_t classes) {
   return net;
 }
 
+ReferenceNetwork ReferenceNetwork::softmaxes(nn::Shape input, int64_t classes) {
+  ReferenceNetwork net(input);
+  int x = net.add(make_softmax(input, false), {-1});
+  x = net.conv(x, {.channels = 6, .filter = 3, .padding = 1});
+  x = net.add(make_softmax(net.shape(x), false), {x});
+  x = net.conv(x, {.channels = 5, .filter = 2});
+  x = net.add(make_softmax(net.shape(x), true), {x});
+  net.linear(x, classes, false);
+  return net;
+}
+
 ReferenceNetwork ReferenceNetwork::mlp(nn::Shape input, int64_t layers, int64_t width, int64_t outputs) {
   ReferenceNetwork net(input);
   int x = -1;

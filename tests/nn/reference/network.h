@@ -18,6 +18,7 @@ class ReferenceNetwork {
   static ReferenceNetwork sample_norms(nn::Shape input, int64_t classes = 10);  // small_network_of_norms()
   static ReferenceNetwork upsampling(nn::Shape input, int64_t classes = 10);    // small_upsampling_network()
   static ReferenceNetwork pools(nn::Shape input, int64_t classes = 10);         // small_network_of_pools()
+  static ReferenceNetwork softmaxes(nn::Shape input, int64_t classes = 10);  // small_network_of_softmaxes()
   static ReferenceNetwork mlp(nn::Shape input, int64_t layers, int64_t width, int64_t outputs = 10);
 
   struct Node {

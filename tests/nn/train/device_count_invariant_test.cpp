@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/nn/fit/fit.h>
+#include <rondo/nn/layers/softmax.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
@@ -20,8 +21,20 @@ AnyModule norm_and_dropout() {
       Conv2d(4, 3, {.stride = 2}), BatchNorm2d(), ReLU(), MaxPool2d(2), Dropout(0.2f), Linear(10)};
 }
 
+// Has statistics that are plain averages, and their number.
+AnyModule softmaxes_and_averages() {
+  return Sequential{Conv2d(4, 3, {.stride = 2}),
+                    BatchNorm2d({.momentum = std::nullopt}),
+                    ReLU(),
+                    MaxPool2d(2),
+                    Softmax(),
+                    Flatten(),
+                    Linear(10),
+                    LogSoftmax()};
+}
+
 struct Outcome {
-  std::vector<float> parameters;
+  std::vector<float> parameters, states;
   FitResult result;
 };
 
@@ -30,7 +43,8 @@ Outcome outcome_of(const AnyModule& network, const DataParallelOptions& options)
   Sgd sgd(model, {.momentum = 0.9f});
   const FitOptions fit_options = {.epochs = 3, .learning_rate = LearningRate::constant(0.2), .verify = true};
   FitResult result = fit(model, sgd, test::small_data(123, 20), fit_options);
-  return {test::parameters_of(model), std::move(result)};
+  return {test::parameters_of(model), test::values_of(model, model.replicas().back().states()),
+          std::move(result)};
 }
 
 class Algorithms : public testing::TestWithParam<Algorithm> {};
@@ -63,16 +77,17 @@ TEST(Groups, TrainAsTheyAreAdded) {
 
 // Includes uneven batches: blocks of different sizes, some of them empty.
 TEST(DeviceCountInvariance, ParametersDoNotDependOnTheNumberOfDevices) {
-  for (const AnyModule& net : {lenet(), norm_and_dropout()}) {
-    std::vector<float> of_one;
+  for (const AnyModule& net : {lenet(), norm_and_dropout(), softmaxes_and_averages()}) {
+    std::vector<float> of_one, states_of_one;
     for (int count : {1, 2, 3, 4, 8}) {
       const DataParallelOptions options =
           with_device_count_invariance({.devices = spread(count), .batch = 50});
       EXPECT_EQ(options.devices.size(), static_cast<size_t>(kSampleBlocks));
       const Outcome trained = outcome_of(net, options);
       EXPECT_EQ(trained.result.differing_values, 0);
-      if (count == 1) of_one = trained.parameters;
+      if (count == 1) of_one = trained.parameters, states_of_one = trained.states;
       EXPECT_TRUE(all_equal_bits(trained.parameters, of_one)) << count << " devices";
+      EXPECT_TRUE(all_equal_bits(trained.states, states_of_one)) << count << " devices";
     }
   }
 }
