@@ -45,13 +45,15 @@ inline constexpr DType dtype_of<uint8_t> = DType::uint8;
 
 // The types of elements that operators accept: float32, bfloat16 and float16. Operators compute with floats.
 // InputType: of the view that an operator deduces the type from if no output has it. GradientOf<T>: of the
-// gradient of an optimizer with copies of T.
+// gradient of an optimizer with copies of T. SampleElement: of a view of a data set on the device.
 template <class T>
 concept NarrowType = std::same_as<T, __nv_bfloat16> || std::same_as<T, __half>;
 template <class T>
 concept ValueType = std::same_as<T, float> || NarrowType<T>;
 template <class T>
 concept InputType = ValueType<std::remove_const_t<T>>;
+template <class T>
+concept SampleElement = std::same_as<const T, const uint8_t> || std::same_as<const T, const float>;
 template <class Gradient, class T>
 concept GradientOf = std::same_as<const Gradient, const float> || std::same_as<const Gradient, const T>;
 

@@ -9,7 +9,8 @@
 namespace rondo {
 
 // An image of height x width pixels is changed in this order:
-//   crop    `padding` pixels of zeros (bytes of 0) on each side, then height x width pixels at a random place
+//   crop    `padding` pixels of zeros on each side, before normalisation, then height x width pixels at a
+//           random place
 //   flip    exchanges left and right, with probability `flip`
 //   erase   with probability `erase`, sets a random rectangle to 0, after normalisation. Its area is a
 //           uniform share from min_area to max_area of the image, the logarithm of height / width is uniform

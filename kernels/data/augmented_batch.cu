@@ -15,8 +15,9 @@ namespace {
 constexpr int kThreads = 128;
 
 // The images of the data set, all of the same size.
+template <class S>
 struct Images {
-  const uint8_t* data;
+  const S* data;
   const uint8_t* labels;
   int64_t count;
   int32_t height, width, channels;
@@ -24,9 +25,10 @@ struct Images {
 };
 
 // One image of the data set after its changes.
+template <class S>
 struct AugmentedImage {
-  const Images& images;
-  const uint8_t* data;
+  const Images<S>& images;
+  const S* data;
   ImageDraw draw;
 
   __device__ float operator()(int32_t row, int32_t column, int32_t channel) const {
@@ -35,15 +37,15 @@ struct AugmentedImage {
     const int32_t from_column = draw.left + (draw.flip ? images.width - 1 - column : column);
     const bool inside =
         from_row >= 0 && from_row < images.height && from_column >= 0 && from_column < images.width;
-    const uint8_t byte =
-        inside ? data[(from_row * images.width + from_column) * images.channels + channel] : uint8_t{0};
-    return fmaf(static_cast<float>(byte), images.scale[channel], images.shift[channel]);
+    const S stored =
+        inside ? data[(from_row * images.width + from_column) * images.channels + channel] : S{0};
+    return fmaf(static_cast<float>(stored), images.scale[channel], images.shift[channel]);
   }
 };
 
-template <class T, int N>
+template <class T, class S, int N>
 __global__ void __launch_bounds__(kThreads)
-    gather_augmented_batch_kernel(T* __restrict__ x, int32_t* __restrict__ labels, Images images,
+    gather_augmented_batch_kernel(T* __restrict__ x, int32_t* __restrict__ labels, Images<S> images,
                                   VectorView<const int32_t> order, BatchPosition position, ImageDraws draws,
                                   const int64_t* epoch) {
   const int64_t i = blockIdx.x;
@@ -55,7 +57,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int64_t j = threadIdx.x; j < size; j += kThreads) to[j] = static_cast<T>(NAN);
     return;
   }
-  const AugmentedImage image = {images, images.data + sample * size, draws(sample, *epoch)};
+  const AugmentedImage<S> image = {images, images.data + sample * size, draws(sample, *epoch)};
   for (int64_t j = static_cast<int64_t>(threadIdx.x) * N; j < size; j += kThreads * N) {
     const auto first = static_cast<int32_t>(j);
     int32_t row = first / row_size;
@@ -93,12 +95,14 @@ Status check_augmentation(const char* operation, const Augmentation& augmentatio
   return check.status();
 }
 
-template <ValueType T>
-Status gather_augmented_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<const uint8_t> images,
+template <ValueType T, SampleElement S>
+Status gather_augmented_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<S> stored,
                               VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,
                               BatchPosition position, VectorView<const float> scale,
                               VectorView<const float> shift, const Augmentation& augmentation,
                               AugmentationStream random, cudaStream_t stream) {
+  using Stored = std::remove_const_t<S>;
+  const ImageView<const Stored> images = stored;
   constexpr const char* kName = "gather_augmented_batch";
   ArgumentCheck check(kName);
   check_batch(check, x, labels, images, image_labels, order, position);
@@ -110,7 +114,7 @@ Status gather_augmented_batch(ImageView<T> x, VectorView<int32_t> labels, ImageV
   check.require(shift.size == images.channels, "shift.size is ", shift.size,
                 ", must be images.channels = ", images.channels);
   const int64_t sample_size = saturating_product({x.height, x.width, x.channels});
-  check.require(sample_size <= INT32_MAX, "an image has ", sample_size, " bytes, must be below 2^31");
+  check.require(sample_size <= INT32_MAX, "an image has ", sample_size, " values, must be below 2^31");
   RONDO_RETURN_IF_ERROR(check.status());
   RONDO_RETURN_IF_ERROR(check_augmentation(kName, augmentation, x.height, x.width));
   const auto height = static_cast<int32_t>(x.height), width = static_cast<int32_t>(x.width),
@@ -119,18 +123,22 @@ Status gather_augmented_batch(ImageView<T> x, VectorView<int32_t> labels, ImageV
   shape.grid_x = x.images;
   shape.block_x = kThreads;
   return with_pack_width<T>(pack_width<16 / sizeof(T)>(sample_size, x.data), [&](auto n) {
-    return launch(kName, shape, stream, gather_augmented_batch_kernel<T, n>, x.data, labels.data,
-                  Images{images.data, image_labels.data, images.images, height, width, channels, scale.data,
-                         shift.data},
+    return launch(kName, shape, stream, gather_augmented_batch_kernel<T, Stored, n>, x.data, labels.data,
+                  Images<Stored>{images.data, image_labels.data, images.images, height, width, channels,
+                                 scale.data, shift.data},
                   order, position, ImageDraws(augmentation, height, width, random.seed), random.epoch);
   });
 }
 
-#define RONDO_GATHER_AUGMENTED_BATCH(T)                                                                      \
-  template Status gather_augmented_batch<T>(ImageView<T>, VectorView<int32_t>, ImageView<const uint8_t>,     \
-                                            VectorView<const uint8_t>, VectorView<const int32_t>,            \
-                                            BatchPosition, VectorView<const float>, VectorView<const float>, \
-                                            const Augmentation&, AugmentationStream, cudaStream_t);
+#define RONDO_GATHER_AUGMENTED_BATCH_OF(T, S)                                                                \
+  template Status gather_augmented_batch<T, S>(                                                              \
+      ImageView<T>, VectorView<int32_t>, ImageView<S>, VectorView<const uint8_t>, VectorView<const int32_t>, \
+      BatchPosition, VectorView<const float>, VectorView<const float>, const Augmentation&,                  \
+      AugmentationStream, cudaStream_t);
+#define RONDO_GATHER_AUGMENTED_BATCH(T)             \
+  RONDO_GATHER_AUGMENTED_BATCH_OF(T, uint8_t)       \
+  RONDO_GATHER_AUGMENTED_BATCH_OF(T, const uint8_t) \
+  RONDO_GATHER_AUGMENTED_BATCH_OF(T, float) RONDO_GATHER_AUGMENTED_BATCH_OF(T, const float)
 RONDO_FOR_VALUE_TYPES(RONDO_GATHER_AUGMENTED_BATCH)
 
 }  // namespace rondo

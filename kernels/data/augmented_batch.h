@@ -22,19 +22,18 @@ struct AugmentationStream {
 // rectangle) of image s:
 //   x[i, h, w, c] = 0                                            inside the rectangle that is erased
 //                 = images[s, h', w', c] * scale[c] + shift[c]   otherwise; one rounding, one more to 16 bits
-//   h' = top + h,   w' = left + (flip ? width - 1 - w : w); a byte outside the image is 0
+//   h' = top + h,   w' = left + (flip ? width - 1 - w : w); a value outside the image is 0
 //   labels[i] = image_labels[s]
 // Without augmentation this is gather_batch() with a scale and a shift for each channel.
 //
 // Shapes, types, alignment, and samples that do not exist are those of gather_batch(). scale and shift:
 // [channels] float32, in device memory. An erased element is +0, whatever the shift is. The low 32 bits of s
 // select the random numbers. Deterministic, with the same bits on every device. Errors: those of
-// gather_batch(), other sizes of scale or shift, an image of 2^31 bytes or more, and augmentation outside its
-// range (check_augmentation()). Traffic: as gather_batch(); single bytes are read, because a crop begins at
+// gather_batch(), other sizes of scale or shift, an image of 2^31 values or more, and augmentation outside its
+// range (check_augmentation()). Traffic: as gather_batch(); single values are read, because a crop begins at
 // any of them.
-template <ValueType T = float>
-[[nodiscard]] Status gather_augmented_batch(ImageView<T> x, VectorView<int32_t> labels,
-                                            ImageView<const uint8_t> images,
+template <ValueType T = float, SampleElement S = const uint8_t>
+[[nodiscard]] Status gather_augmented_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<S> images,
                                             VectorView<const uint8_t> image_labels,
                                             VectorView<const int32_t> order, BatchPosition position,
                                             VectorView<const float> scale, VectorView<const float> shift,

@@ -1,5 +1,5 @@
 // Each block copies one sample. All its threads compute the sample's index in the data set, then convert
-// packs of bytes to packs of float or 16-bit elements.
+// packs of bytes or floats to packs of float or 16-bit elements.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/data/batch.h>
@@ -24,9 +24,9 @@ __global__ void __launch_bounds__(kThreads)
   order[i] = permutation(static_cast<int32_t>(i));
 }
 
-template <class T, int N>
+template <class T, class S, int N>
 __global__ void __launch_bounds__(kThreads)
-    gather_batch_kernel(T* __restrict__ x, int32_t* __restrict__ labels, const uint8_t* __restrict__ images,
+    gather_batch_kernel(T* __restrict__ x, int32_t* __restrict__ labels, const S* __restrict__ images,
                         const uint8_t* __restrict__ image_labels, int64_t samples, int64_t sample_size,
                         VectorView<const int32_t> order, BatchPosition position, float scale, float shift) {
   const int64_t i = blockIdx.x;
@@ -38,8 +38,8 @@ __global__ void __launch_bounds__(kThreads)
     if (sample < 0) {
       for (int k = 0; k < N; ++k) values.v[k] = NAN;
     } else {
-      const auto bytes = load_pack<N>(images + sample * sample_size + j);
-      for (int k = 0; k < N; ++k) values.v[k] = fmaf(static_cast<float>(bytes.v[k]), scale, shift);
+      const auto stored = load_values<N>(images + sample * sample_size + j);
+      for (int k = 0; k < N; ++k) values.v[k] = fmaf(stored.v[k], scale, shift);
     }
     store_values<N>(to + j, values);
   }
@@ -59,10 +59,12 @@ Status shuffle(VectorView<int32_t> order, uint64_t seed, const int64_t* epoch, c
                 static_cast<int32_t>(order.size), seed, epoch);
 }
 
-template <ValueType T>
-Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<const uint8_t> images,
+template <ValueType T, SampleElement S>
+Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<S> stored,
                     VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,
                     BatchPosition position, float scale, float shift, cudaStream_t stream) {
+  using Stored = std::remove_const_t<S>;
+  const ImageView<const Stored> images = stored;
   constexpr const char* kName = "gather_batch";
   ArgumentCheck check(kName);
   check_batch(check, x, labels, images, image_labels, order, position);
@@ -75,15 +77,19 @@ Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<const 
   shape.grid_x = x.images;
   shape.block_x = kThreads;
   return with_pack_width<T>(width, [&](auto n) {
-    return launch(kName, shape, stream, gather_batch_kernel<T, n>, x.data, labels.data, images.data,
+    return launch(kName, shape, stream, gather_batch_kernel<T, Stored, n>, x.data, labels.data, images.data,
                   image_labels.data, images.images, sample_size, order, position, scale, shift);
   });
 }
 
-#define RONDO_GATHER_BATCH(T)                                                                          \
-  template Status gather_batch<T>(ImageView<T>, VectorView<int32_t>, ImageView<const uint8_t>,         \
-                                  VectorView<const uint8_t>, VectorView<const int32_t>, BatchPosition, \
-                                  float, float, cudaStream_t);
+#define RONDO_GATHER_BATCH_OF(T, S)                                                                       \
+  template Status gather_batch<T, S>(ImageView<T>, VectorView<int32_t>, ImageView<S>,                     \
+                                     VectorView<const uint8_t>, VectorView<const int32_t>, BatchPosition, \
+                                     float, float, cudaStream_t);
+#define RONDO_GATHER_BATCH(T)             \
+  RONDO_GATHER_BATCH_OF(T, uint8_t)       \
+  RONDO_GATHER_BATCH_OF(T, const uint8_t) \
+  RONDO_GATHER_BATCH_OF(T, float) RONDO_GATHER_BATCH_OF(T, const float)
 RONDO_FOR_VALUE_TYPES(RONDO_GATHER_BATCH)
 
 Status advance(int64_t* counter, int64_t amount, cudaStream_t stream) {

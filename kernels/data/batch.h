@@ -1,5 +1,5 @@
-// Batches assembled on the device: the data set is uploaded once, as bytes, and not accessed by the host
-// again.
+// Batches assembled on the device: the data set is uploaded once, as bytes or as floats, and not accessed by
+// the host again.
 //
 // A training step reads its position from a counter in device memory, so one captured graph can be replayed
 // for every step:  shuffle (once per epoch) -> gather_batch -> ... -> advance.
@@ -26,18 +26,18 @@ namespace rondo {
 // For every sample i of the shard, with s = order[*step * batch + first + i]:
 //   x[i, h, w, c] = images[s, h, w, c] * scale + shift     (one rounding, and one more to 16 bits)
 //   labels[i]     = image_labels[s]
-// For (byte / 255 - mean) / stddev pass scale = 1 / (255 stddev) and shift = -mean / stddev.
+// For (byte / 255 - mean) / stddev pass scale = 1 / (255 stddev) and shift = -mean / stddev. With the scale 1
+// and the shift -0 a float keeps its bits.
 //
-// x: [shard, h, w, c] float32, bfloat16 or float16. labels: [shard] int32. images: [samples, h, w, c] uint8.
-// image_labels: [samples] uint8. order: int32, or an empty view for the order of the data set. Each pointer
+// x: [shard, h, w, c] float32, bfloat16 or float16. labels: [shard] int32. images: [samples, h, w, c] uint8
+// or float32. image_labels: [samples] uint8. order: int32, or an empty view for the order of the data set. Each pointer
 // needs only the alignment of its element. A position past the end of order, or an index outside the data
 // set, is detected on the device, which cannot return a Status. Such a sample is all NaN with the label -1,
 // and softmax_cross_entropy() counts it as bad. Errors: bad_argument for negative sizes, shapes that do not
 // match, null or misaligned pointers, an overlap, batch < first + shard. A shard of zero samples does
-// nothing. Traffic: reads the bytes once, writes four times as many, or twice as many for 16 bits; up to 16
-// bytes an access.
-template <ValueType T = float>
-[[nodiscard]] Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<const uint8_t> images,
+// nothing. Traffic: reads the images of the shard once, writes x once; up to 16 bytes an access.
+template <ValueType T = float, SampleElement S = const uint8_t>
+[[nodiscard]] Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<S> images,
                                   VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,
                                   BatchPosition position, float scale, float shift, cudaStream_t stream);
 

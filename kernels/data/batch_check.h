@@ -7,9 +7,9 @@
 
 namespace rondo {
 
-template <class T>
+template <class T, class S>
 void check_batch(ArgumentCheck& check, const ImageView<T>& x, const VectorView<int32_t>& labels,
-                 const ImageView<const uint8_t>& images, const VectorView<const uint8_t>& image_labels,
+                 const ImageView<const S>& images, const VectorView<const uint8_t>& image_labels,
                  const VectorView<const int32_t>& order, const BatchPosition& position) {
   check.output("x", x);
   check.output("labels", labels);

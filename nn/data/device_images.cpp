@@ -26,7 +26,7 @@ void set(Buffer<int64_t>& counter, int64_t value, cudaStream_t stream) {
 
 }  // namespace
 
-DeviceImages::DeviceImages(std::span<Replica> replicas, std::span<const uint8_t> images,
+DeviceImages::DeviceImages(std::span<Replica> replicas, const SampleValues& images,
                            std::span<const uint8_t> labels, const Normalize& normalize)
     : size_(static_cast<int64_t>(labels.size())) {
   const Graph& graph = graph_of(replicas);
@@ -35,16 +35,13 @@ DeviceImages::DeviceImages(std::span<Replica> replicas, std::span<const uint8_t>
   if (labels.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
     throw Error(bad_argument("DeviceImages: ", there_are(labels.size(), "image"), ", must be below 2^31"));
   check_normalize("DeviceImages", normalize, input.channels);
+  const double unit = std::holds_alternative<std::span<const uint8_t>>(images) ? 255 : 1;  // the stored 1
   for (int64_t c = 0; c < input.channels; ++c) {
-    if (normalize.mean.empty()) {
-      scale_.push_back(1.0f / 255.0f);
-      shift_.push_back(0);
-    } else {
-      const size_t of = normalize.mean.size() == 1 ? 0 : static_cast<size_t>(c);
-      const double mean = normalize.mean[of], stddev = normalize.stddev[of];
-      scale_.push_back(static_cast<float>(1 / (255 * stddev)));
-      shift_.push_back(static_cast<float>(-mean / stddev));
-    }
+    const size_t of = normalize.mean.size() == 1 ? 0 : static_cast<size_t>(c);
+    const double mean = normalize.mean.empty() ? 0 : double{normalize.mean[of]},
+                 stddev = normalize.mean.empty() ? 1 : double{normalize.stddev[of]};
+    scale_.push_back(static_cast<float>(1 / (unit * stddev)));
+    shift_.push_back(static_cast<float>(-mean / stddev));  // -0 keeps the sign of a value of 0
   }
   const auto all_same = [](const std::vector<float>& values) {
     return std::ranges::all_of(values, [&](float value) { return value == values[0]; });
@@ -56,10 +53,9 @@ DeviceImages::DeviceImages(std::span<Replica> replicas, std::span<const uint8_t>
     if (!there) {
       const DeviceScope scope(replica.device());
       there = std::make_shared<OnDevice>();
-      there->images = Buffer<uint8_t>(static_cast<int64_t>(images.size()));
+      std::visit([&]<class T>(std::span<const T> values) { there->images = Buffer<T>(values); }, images);
       there->labels = Buffer<uint8_t>(size_);
       there->zero = Buffer<int64_t>(1);
-      there->images.upload(images);
       there->labels.upload(labels);
       there->zero.fill_bytes(0);
       there->scale = Buffer<float>(scale_);
@@ -70,9 +66,9 @@ DeviceImages::DeviceImages(std::span<Replica> replicas, std::span<const uint8_t>
   }
 }
 
-int64_t DeviceImages::bytes_on_device(int64_t count, Shape shape) {
+int64_t DeviceImages::bytes_on_device(int64_t count, Shape shape, DType stored) {
   const auto scales = 2 * shape.channels * static_cast<int64_t>(sizeof(float));
-  return count * (shape.size() + 1) + static_cast<int64_t>(sizeof(int64_t)) + scales;
+  return count * (shape.size() * size_of(stored) + 1) + static_cast<int64_t>(sizeof(int64_t)) + scales;
 }
 
 void DeviceImages::check_serve(const Replica& replica, size_t rank) const {
@@ -87,19 +83,21 @@ void DeviceImages::gather(Replica& replica, size_t rank, VectorView<const int32_
   check_serve(replica, rank);
   const OnDevice& here = *of_rank_[rank];
   const Tensor x = replica.input();
-  const ImageView<const uint8_t> images = {here.images.data(), size_, x.shape.height, x.shape.width,
-                                           x.shape.channels};
   const VectorView<const uint8_t> image_labels = {here.labels.data(), size_};
   const BatchPosition position = {step, batch, samples.first};
-  if (same_scales_ && !augmentation.any()) {
-    throw_if_error(gather_batch(x.image(), labels, images, image_labels, order, position, scale_[0],
-                                shift_[0], replica.stream()));
-    return;
-  }
   if (random.epoch == nullptr) random.epoch = here.zero.data();  // without augmentation it is not used
-  throw_if_error(gather_augmented_batch(
-      x.image(), labels, images, image_labels, order, position, {here.scale.data(), here.scale.size()},
-      {here.shift.data(), here.shift.size()}, augmentation, random, replica.stream()));
+  throw_if_error(std::visit(
+      [&]<class S>(const Buffer<S>& stored) {
+        const ImageView<const S> images = {stored.data(), size_, x.shape.height, x.shape.width,
+                                           x.shape.channels};
+        if (same_scales_ && !augmentation.any())
+          return gather_batch(x.image(), labels, images, image_labels, order, position, scale_[0], shift_[0],
+                              replica.stream());
+        return gather_augmented_batch(
+            x.image(), labels, images, image_labels, order, position, {here.scale.data(), here.scale.size()},
+            {here.shift.data(), here.shift.size()}, augmentation, random, replica.stream());
+      },
+      here.images));
 }
 
 void DeviceImages::gather(Replica& replica, size_t rank, Shard samples, VectorView<int32_t> labels) const {

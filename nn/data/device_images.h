@@ -1,4 +1,5 @@
-// DeviceImages: a set of labelled images in the memory of the replicas' devices, uploaded once, as bytes.
+// DeviceImages: a set of labelled images in the memory of the replicas' devices, uploaded once, as bytes or as
+// floats.
 // ShuffledBatches: draws batches from it on the devices, so that training never waits for the host.
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <variant>
 #include <vector>
 
 namespace rondo::nn {
@@ -19,13 +21,13 @@ class DeviceImages {
  public:
   // `replicas`: those of a DataParallel, which converts to them. They must outlive this. `images` holds the
   // samples one after the other, in the shape of the network's input (NHWC), with one label each, below
-  // the number of the network's outputs. A byte b becomes b / 255, or is normalised by `normalize`. Ranks on
-  // one device share a copy. Throws rondo::Error: bad_argument, out_of_resources.
-  DeviceImages(std::span<Replica> replicas, std::span<const uint8_t> images, std::span<const uint8_t> labels,
+  // the number of the network's outputs. A byte b becomes b / 255, a float keeps its value, and `normalize`
+  // normalises either. Ranks on one device share a copy. Throws rondo::Error: bad_argument, out_of_resources.
+  DeviceImages(std::span<Replica> replicas, const SampleValues& images, std::span<const uint8_t> labels,
                const Normalize& normalize = {});
 
-  // The memory that `count` images of this shape take on each device, in bytes.
-  static int64_t bytes_on_device(int64_t count, Shape shape);
+  // The memory that `count` images of this shape take on each device, in bytes. `stored`: uint8 or float32.
+  static int64_t bytes_on_device(int64_t count, Shape shape, DType stored = DType::uint8);
 
   int64_t size() const { return size_; }
   // Throws a bad_argument Error if the images were uploaded for another model.
@@ -43,7 +45,8 @@ class DeviceImages {
 
  private:
   struct OnDevice {
-    Buffer<uint8_t> images, labels;
+    std::variant<Buffer<uint8_t>, Buffer<float>> images;
+    Buffer<uint8_t> labels;
     Buffer<int64_t> zero;        // constant 0: a position that does not advance
     Buffer<float> scale, shift;  // of each channel
   };

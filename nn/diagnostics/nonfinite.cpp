@@ -19,15 +19,6 @@ std::string position_in(const std::vector<int64_t>& shape, int64_t index) {
   return text;
 }
 
-std::string position_in(const Tensor& tensor, int64_t first, int64_t index) {
-  const Shape& shape = tensor.shape;
-  const int64_t sample = first + index / shape.size(), channel = index % shape.channels;
-  if (shape.height == 1 && shape.width == 1) return concat("[sample ", sample, ", element ", channel, "]");
-  const int64_t column = index / shape.channels % shape.width;
-  const int64_t row = index / (shape.channels * shape.width) % shape.height;
-  return concat("[image ", sample, ", row ", row, ", column ", column, ", channel ", channel, "]");
-}
-
 // Checks tensors in sequence and keeps the first non-finite one.
 class Search {
  public:
@@ -45,7 +36,8 @@ class Search {
   void check(const std::string& name, TensorOf tensor_of) {
     check_all_processes(name, [&] {
       check_this_process(tensor_of, name, [&](Replica& replica, int64_t index) {
-        return position_in(tensor_of(replica), replica.first(), index);
+        const Shape shape = tensor_of(replica).shape;
+        return position_in_sample(shape, replica.first() + index / shape.size(), index % shape.size());
       });
     });
   }

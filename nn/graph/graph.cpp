@@ -14,6 +14,13 @@ std::string text(const Shape& shape) {
   return concat(shape.height, " x ", shape.width, " x ", shape.channels);
 }
 
+std::string position_in_sample(const Shape& shape, int64_t sample, int64_t index) {
+  if (shape.height == 1 && shape.width == 1) return concat("[sample ", sample, ", element ", index, "]");
+  const int64_t channel = index % shape.channels, pixel = index / shape.channels;
+  return concat("[image ", sample, ", row ", pixel / shape.width, ", column ", pixel % shape.width,
+                ", channel ", channel, "]");
+}
+
 int64_t checked_product(const std::string& name, std::initializer_list<int64_t> sides) {
   return checked_product(name, std::span(sides.begin(), sides.size()));
 }

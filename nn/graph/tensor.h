@@ -41,6 +41,10 @@ void check_arena(const std::string& name, int64_t floats);
 // "28 x 28 x 1", or "128" for a vector.
 std::string text(const Shape& shape);
 
+// The position of element `index` of sample number `sample`: "[image 3, row 2, column 1, channel 0]", or
+// "[sample 3, element 7]" of a vector.
+std::string position_in_sample(const Shape& shape, int64_t sample, int64_t index);
+
 // `batch` samples in device memory, contiguous. The type of the elements is known at run time: float32, or
 // bfloat16 where the graph says so. A view of elements of another type throws a bad_argument Error.
 // Void: void or const void.

@@ -919,15 +919,16 @@ std::vector<Operation> narrow_optimizers() {
            }}};
 }
 
-template <class T>
-std::vector<Operation> gathers() {
+// S: of the images, uint8_t or float.
+template <class T, class S>
+std::vector<Operation> gathers_of(const std::string& suffix) {
   const auto gather = [](bool augmented) {
     return [augmented](Arguments& a, cudaStream_t stream) {
       const int64_t shard = a.size("shard", 3), samples = a.size("samples", 7), h = a.size("height", 2),
                     w = a.size("width", 3), c = a.size("channels", 2);
       const auto x = a.output("x", ImageView<T>{nullptr, shard, h, w, c});
       const auto labels = a.output("labels", VectorView<int32_t>{nullptr, shard});
-      const auto images = a.input("images", ImageView<const uint8_t>{nullptr, samples, h, w, c});
+      const auto images = a.input("images", ImageView<const S>{nullptr, samples, h, w, c});
       const auto image_labels = a.input("image_labels", VectorView<const uint8_t>{nullptr, samples});
       const auto order = a.input("order", VectorView<const int32_t>{nullptr, a.size("order.size", 7)});
       const BatchPosition position = {a.input_value<int64_t>("position.step"), 5,
@@ -940,7 +941,14 @@ std::vector<Operation> gathers() {
                                     {1, a.input_value<int64_t>("random.epoch")}, stream);
     };
   };
-  return {{typed<T>("gather_batch"), gather(false)}, {typed<T>("gather_augmented_batch"), gather(true)}};
+  return {{typed<T>("gather_batch") + suffix, gather(false)},
+          {typed<T>("gather_augmented_batch") + suffix, gather(true)}};
+}
+template <class T>
+std::vector<Operation> gathers() {
+  std::vector<Operation> all = gathers_of<T, uint8_t>("");
+  for (const Operation& operation : gathers_of<T, float>("/floats")) all.push_back(operation);
+  return all;
 }
 
 std::vector<Operation> data_operations() {

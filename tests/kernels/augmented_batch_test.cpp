@@ -37,6 +37,19 @@ struct Data {
   Size size;
   std::vector<uint8_t> bytes, labels;
   std::vector<float> scale, shift;
+  std::vector<float> floats = {};  // stored instead of the bytes, if not empty
+
+  float value(int64_t i) const {
+    const auto at = static_cast<size_t>(i);
+    return floats.empty() ? static_cast<float>(bytes[at]) : floats[at];
+  }
+  template <class S>
+  const std::vector<S>& stored() const {
+    if constexpr (std::is_same_v<S, float>)
+      return floats;
+    else
+      return bytes;
+  }
 };
 
 struct Request {
@@ -53,9 +66,11 @@ struct Gathered {
   std::vector<int32_t> labels;
 };
 
-Gathered gather(const Data& data, const Request& r) {
+template <class S>
+Gathered gather_stored(const Data& data, const Request& r) {
   const Stream stream;
-  const GuardedBuffer<uint8_t> images(data.bytes, r.offset), labels(data.labels);
+  const GuardedBuffer<S> images(data.stored<S>(), r.offset);
+  const GuardedBuffer<uint8_t> labels(data.labels);
   const GuardedBuffer<float> scale(data.scale), shift(data.shift);
   const GuardedBuffer<int32_t> order(r.order);
   const GuardedBuffer<int64_t> step(std::vector<int64_t>{r.step}), epoch(std::vector<int64_t>{r.epoch});
@@ -64,12 +79,16 @@ Gathered gather(const Data& data, const Request& r) {
   GuardedBuffer<int32_t> y(r.shard);
   const VectorView<const int32_t> by =
       r.order.empty() ? VectorView<const int32_t>() : VectorView<const int32_t>{order.data(), order.size()};
-  EXPECT_TRUE(ok(gather_augmented_batch({x.data(), r.shard, height, width, channels}, y.view(),
-                                        {images.data(), data.samples, height, width, channels},
+  const ImageView<const S> stored = {images.data(), data.samples, height, width, channels};
+  EXPECT_TRUE(ok(gather_augmented_batch({x.data(), r.shard, height, width, channels}, y.view(), stored,
                                         {labels.data(), data.samples}, by, {step.data(), r.batch, r.first},
                                         {scale.data(), channels}, {shift.data(), channels}, r.augmentation,
                                         {r.seed, epoch.data()}, stream)));
   return {x.download(), y.download()};
+}
+
+Gathered gather(const Data& data, const Request& r) {
+  return data.floats.empty() ? gather_stored<uint8_t>(data, r) : gather_stored<float>(data, r);
 }
 
 double share(uint32_t word) { return static_cast<double>(word >> 8) / 16777216.0; }
@@ -111,11 +130,11 @@ std::vector<float> augmented(const Data& data, const Request& r, int64_t sample)
   const PhiloxBlock words = words_of(r, sample, 0);
   // Pad.
   const int64_t padded_width = width + 2 * a.padding;
-  std::vector<uint8_t> padded(static_cast<size_t>((height + 2 * a.padding) * padded_width * channels));
+  std::vector<float> padded(static_cast<size_t>((height + 2 * a.padding) * padded_width * channels));
   for (int64_t h = 0; h < height; ++h)
     for (int64_t i = 0; i < width * channels; ++i)
       padded[static_cast<size_t>(((h + a.padding) * padded_width + a.padding) * channels + i)] =
-          data.bytes[static_cast<size_t>(sample * data.size.bytes() + h * width * channels + i)];
+          data.value(sample * data.size.bytes() + h * width * channels + i);
   // Crop and flip.
   const int64_t top = place(words.v[0], 2 * a.padding + 1), left = place(words.v[1], 2 * a.padding + 1);
   std::vector<float> image;
@@ -124,8 +143,8 @@ std::vector<float> augmented(const Data& data, const Request& r, int64_t sample)
       for (int64_t c = 0; c < channels; ++c) {
         const int64_t column = share(words.v[2]) < a.flip ? width - 1 - w : w;
         const auto from = static_cast<size_t>(((top + h) * padded_width + left + column) * channels + c);
-        image.push_back(std::fma(static_cast<float>(padded[from]), data.scale[static_cast<size_t>(c)],
-                                 data.shift[static_cast<size_t>(c)]));
+        image.push_back(
+            std::fma(padded[from], data.scale[static_cast<size_t>(c)], data.shift[static_cast<size_t>(c)]));
       }
   // Erase.
   if (share(words.v[3]) < a.erase) {
@@ -179,10 +198,13 @@ TEST(AugmentedBatch, IsItsDefinition) {
                                           .min_ratio = 0.5f,
                                           .max_ratio = 8}};
   for (const Size& size : {Size{28, 28, 1}, {32, 32, 3}, {5, 7, 2}, {3, 4, 5}, {9, 8, 8}}) {
-    const Data data(40, size);
-    for (const Augmentation& augmentation : all)
-      for (const int offset : {0, 1})
-        expect_definition(data, {augmentation, 7, 3, backwards(40), 1, 20, 2, 18, offset});
+    Data data(40, size);
+    for (const bool of_floats : {false, true}) {
+      if (of_floats) data.floats = normal_values(40 * size.bytes(), 3);
+      for (const Augmentation& augmentation : all)
+        for (const int offset : {0, 1})
+          expect_definition(data, {augmentation, 7, 3, backwards(40), 1, 20, 2, 18, offset});
+    }
   }
 }
 

@@ -114,18 +114,23 @@ TEST(Shuffle, WritesThePermutationOfTheEpochOnTheDevice) {
   }
 }
 
+// S: uint8_t or float.
+template <class S = uint8_t>
 struct DataSet {
   int64_t samples, height, width, channels;
-  std::vector<uint8_t> images, labels;
+  std::vector<S> images;
+  std::vector<uint8_t> labels;
 
   int64_t sample_size() const { return height * width * channels; }
 };
 
-DataSet random_data(int64_t samples, int64_t height, int64_t width, int64_t channels) {
-  DataSet data = {samples, height, width, channels, {}, {}};
+template <class S = uint8_t>
+DataSet<S> random_data(int64_t samples, int64_t height, int64_t width, int64_t channels) {
+  DataSet<S> data = {samples, height, width, channels, {}, {}};
   Random random(1);
   for (int64_t i = 0; i < samples * data.sample_size(); ++i)
-    data.images.push_back(static_cast<uint8_t>(random.next()));
+    data.images.push_back(static_cast<S>(static_cast<uint8_t>(random.next())));
+  if constexpr (std::is_same_v<S, float>) data.images = normal_values(samples * data.sample_size(), 2);
   for (int64_t i = 0; i < samples; ++i) data.labels.push_back(static_cast<uint8_t>(random.next()));
   return data;
 }
@@ -144,9 +149,11 @@ struct Request {
   int64_t order_size = -1;  // negative: the whole order
 };
 
-Batch gather(const DataSet& data, const Request& request) {
+template <class S>
+Batch gather(const DataSet<S>& data, const Request& request) {
   const Stream stream;
-  const GuardedBuffer<uint8_t> images(data.images, request.image_offset), labels(data.labels);
+  const GuardedBuffer<S> images(data.images, request.image_offset);
+  const GuardedBuffer<uint8_t> labels(data.labels);
   const GuardedBuffer<int32_t> order(request.order);
   const GuardedBuffer<int64_t> step(std::vector<int64_t>{request.step});
   GuardedBuffer<float> x(request.shard * data.sample_size(), request.x_offset);
@@ -154,15 +161,16 @@ Batch gather(const DataSet& data, const Request& request) {
   VectorView<const int32_t> order_view = {order.data(),
                                           request.order_size < 0 ? order.size() : request.order_size};
   if (request.order.empty()) order_view = {};
+  const ImageView<const S> stored = {images.data(), data.samples, data.height, data.width, data.channels};
   EXPECT_TRUE(ok(gather_batch({x.data(), request.shard, data.height, data.width, data.channels}, y.view(),
-                              {images.data(), data.samples, data.height, data.width, data.channels},
-                              {labels.data(), data.samples}, order_view,
+                              stored, {labels.data(), data.samples}, order_view,
                               {step.data(), request.batch, request.first}, kScale, kShift, stream)));
   return {x.download(), y.download()};
 }
 
 // The batch of `samples`, computed on the host; -1 stands for a sample that does not exist.
-Batch expected(const DataSet& data, const std::vector<int64_t>& samples) {
+template <class S>
+Batch expected(const DataSet<S>& data, const std::vector<int64_t>& samples) {
   Batch want;
   for (const int64_t sample : samples) {
     want.labels.push_back(sample < 0 ? -1 : data.labels[static_cast<size_t>(sample)]);
@@ -176,11 +184,12 @@ Batch expected(const DataSet& data, const std::vector<int64_t>& samples) {
 
 // Sizes for every pack width, each with aligned and misaligned arrays. The result must be exact to the last
 // bit.
-TEST(GatherBatch, NormalisesTheSamplesOfTheOrder) {
+template <class S>
+void expect_normalised_samples_of_the_order() {
   for (const auto& [height, width, channels] :
        {std::array<int64_t, 3>{28, 28, 1}, {5, 7, 1}, {3, 2, 3}, {1, 1, 1}, {32, 32, 3}})
     for (const auto& [x_offset, image_offset] : {std::pair{0, 0}, {1, 0}, {2, 0}, {0, 1}, {0, 2}}) {
-      const DataSet data = random_data(20, height, width, channels);
+      const DataSet<S> data = random_data<S>(20, height, width, channels);
       const std::vector<int32_t> order = permutation(20, 3, 0);
       const Batch batch = gather(data, {order, 2, 6, 1, 4, x_offset, image_offset});
       std::vector<int64_t> samples;
@@ -190,6 +199,41 @@ TEST(GatherBatch, NormalisesTheSamplesOfTheOrder) {
           << height << " x " << width << " x " << channels << ", offsets " << x_offset << ' ' << image_offset;
       EXPECT_EQ(batch.labels, want.labels);
     }
+}
+
+TEST(GatherBatch, NormalisesTheSamplesOfTheOrder) { expect_normalised_samples_of_the_order<uint8_t>(); }
+TEST(GatherBatch, NormalisesTheFloatsOfTheOrder) { expect_normalised_samples_of_the_order<float>(); }
+
+// Of the scale 1 and the shift -0, in every type of x.
+template <class T>
+void expect_floats_keep_their_bits() {
+  const std::vector<float> values = {0.0f, -0.0f, 1, -2.5f, 0x1p-149f, -0x1p-130f, 0x1.fffffep127f, 3};
+  const Stream stream;
+  const GuardedBuffer<float> images(values);
+  const GuardedBuffer<uint8_t> labels(1);
+  const GuardedBuffer<int64_t> step(std::vector<int64_t>{0});
+  GuardedBuffer<T> x(8);
+  GuardedBuffer<int32_t> y(1);
+  const ImageView<const float> stored = {images.data(), 1, 1, 1, 8};
+  ASSERT_TRUE(ok(gather_batch<T>({x.data(), 1, 1, 1, 8}, y.view(), stored, {labels.data(), 1}, {},
+                                 {step.data(), 1, 0}, 1, -0.0f, stream)));
+  std::vector<T> want;
+  for (const float value : values) want.push_back(static_cast<T>(value));
+  EXPECT_TRUE(all_equal_bits(x.download(), want));
+}
+
+TEST(GatherBatch, FloatsKeepTheirBits) {
+  expect_floats_keep_their_bits<float>();
+  expect_floats_keep_their_bits<__nv_bfloat16>();
+  expect_floats_keep_their_bits<__half>();
+}
+
+// Bytes, and floats of the same values.
+TEST(GatherBatch, FloatsAreAsBytes) {
+  const DataSet data = random_data(9, 5, 7, 3);
+  const DataSet<float> floats = {9, 5, 7, 3, {data.images.begin(), data.images.end()}, data.labels};
+  const Request request = {permutation(9, 3, 0), 1, 4, 1, 3};
+  EXPECT_TRUE(all_equal_bits(gather(floats, request).x, gather(data, request).x));
 }
 
 TEST(GatherBatch, WithoutAnOrderTakesTheSamplesInStorageOrder) {

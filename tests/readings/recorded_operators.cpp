@@ -384,6 +384,13 @@ void batches(Drawn& d) {
   });
   const float other_scale = d.number(), other_shift = d.number();
   const int64_t padding = d.random.below(std::min(h, w));
+  const std::vector<float> floats = normal_values(samples * h * w * c, 5);
+  d.run(concat("gather_batch of floats, ", shard, " x ", h, " x ", w, " x ", c), [&](Operands& o) {
+    const ImageView<const float> stored = {o.in(floats), samples, h, w, c};
+    return gather_batch<T>({o.out<T>(shard * h * w * c), shard, h, w, c}, {o.out<int32_t>(shard), shard},
+                           stored, {o.in(classes), samples}, {}, {o.aligned<int64_t>(0), shard, 0}, scale,
+                           shift, o.stream());
+  });
   d.run(concat("gather_augmented_batch of ", shard, " x ", h, " x ", w, " x ", c), [&](Operands& o) {
     T* x = o.out<T>(shard * h * w * c);
     int32_t* labels = o.out<int32_t>(shard);

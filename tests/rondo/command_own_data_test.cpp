@@ -162,7 +162,7 @@ TEST_F(CommandOwnData, RefusesWhatDoesNotFit) {
   expect_refused(train(""), {"all labels are 0, must be of at least two classes, or --classes be given"});
   EXPECT_EQ(run_line(train("--classes 2 --epochs 1")).code, 0);
   write_file(colours_ / "train-images-idx4-ubyte", idx({12, 20, 16, 3}, Bytes(12 * 960, 7)));
-  expect_refused(train("--classes 2 --normalize"), {"--normalize: ", "all bytes of channel 0 are equal"});
+  expect_refused(train("--classes 2 --normalize"), {"--normalize: ", "all values of channel 0 are equal"});
 }
 
 }  // namespace

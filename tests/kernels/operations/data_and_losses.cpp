@@ -128,6 +128,31 @@ void add_softmax(std::vector<Operation>& all) {
 
 }  // namespace
 
+// S: of the images, uint8_t or float.
+template <class S>
+void add_gathers(std::vector<Operation>& all, const std::string& suffix) {
+  constexpr int64_t kSamples = 5, kShard = 3;
+  for (const bool augmented : {false, true})
+    all.push_back(
+        {(augmented ? "gather_augmented_batch" : "gather_batch") + suffix, [augmented](Operands& o) {
+           std::vector<S> values(kSamples * 32);
+           for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(37 * i);
+           const ImageView<float> x = {o.out(kShard * 32), kShard, 4, 4, 2};
+           const VectorView<int32_t> labels = {o.out<int32_t>(kShard), kShard};
+           const ImageView<const S> images = {o.in(values), kSamples, 4, 4, 2};
+           const VectorView<const uint8_t> image_labels = {o.in(std::vector<uint8_t>(kSamples)), kSamples};
+           const VectorView<const int32_t> order = {o.in<int32_t>({4, 0, 3, 1, 2}), kSamples};
+           const BatchPosition position = {o.aligned<int64_t>(0), kSamples, 1};
+           if (!augmented)
+             return gather_batch(x, labels, images, image_labels, order, position, 0.5f, -1, o.stream());
+           const VectorView<const float> scale = {o.in<float>({0.5f, 2}), 2},
+                                         shift = {o.in<float>({-1, 1}), 2};
+           return gather_augmented_batch(x, labels, images, image_labels, order, position, scale, shift,
+                                         {.padding = 1, .flip = 0.5f, .erase = 0.5f},
+                                         {1, o.aligned<int64_t>(1)}, o.stream());
+         }});
+}
+
 void add_data_and_losses(std::vector<Operation>& all) {
   add_layout_conversions<float>(all);
   add_layout_conversions<__nv_bfloat16>(all);
@@ -138,26 +163,8 @@ void add_data_and_losses(std::vector<Operation>& all) {
   add_softmax<float>(all);
   add_softmax<__nv_bfloat16>(all);
   add_softmax<__half>(all);
-  constexpr int64_t kSamples = 5, kShard = 3;
-  for (const bool augmented : {false, true})
-    all.push_back({augmented ? "gather_augmented_batch" : "gather_batch", [augmented](Operands& o) {
-                     std::vector<uint8_t> bytes(kSamples * 32), classes(kSamples);
-                     for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(37 * i);
-                     const ImageView<float> x = {o.out(kShard * 32), kShard, 4, 4, 2};
-                     const VectorView<int32_t> labels = {o.out<int32_t>(kShard), kShard};
-                     const ImageView<const uint8_t> images = {o.in(bytes), kSamples, 4, 4, 2};
-                     const VectorView<const uint8_t> image_labels = {o.in(classes), kSamples};
-                     const VectorView<const int32_t> order = {o.in<int32_t>({4, 0, 3, 1, 2}), kSamples};
-                     const BatchPosition position = {o.aligned<int64_t>(0), kSamples, 1};
-                     if (!augmented)
-                       return gather_batch(x, labels, images, image_labels, order, position, 0.5f, -1,
-                                           o.stream());
-                     const VectorView<const float> scale = {o.in<float>({0.5f, 2}), 2},
-                                                   shift = {o.in<float>({-1, 1}), 2};
-                     return gather_augmented_batch(x, labels, images, image_labels, order, position, scale,
-                                                   shift, {.padding = 1, .flip = 0.5f, .erase = 0.5f},
-                                                   {1, o.aligned<int64_t>(1)}, o.stream());
-                   }});
+  add_gathers<uint8_t>(all, "");
+  add_gathers<float>(all, "_of_floats");
   all.push_back({"copy_columns", [](Operands& o) {
                    float *to = o.in_out(40 * 24), *from = o.in(40 * 32);
                    return copy_columns({to, 40, 16, 24}, {from, 40, 16, 32}, o.stream());

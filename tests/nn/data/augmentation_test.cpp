@@ -210,7 +210,7 @@ TEST(NormalizeOf, IsTheMeanAndDeviationOfEachChannel) {
   Numbered grey_blue(2);
   for (size_t i = 2; i < grey_blue.bytes.size(); i += 3) grey_blue.bytes[i] = 17;
   EXPECT_EQ(test::error_of([&] { normalize_of(grey_blue); }),
-            "normalize_of: all bytes of channel 2 are equal, must differ: its standard deviation is 0");
+            "normalize_of: all values of channel 2 are equal, must differ: its standard deviation is 0");
   EXPECT_EQ(test::error_of([] {
               normalize_of(ImageSet{kColourImage, {}, {}});
             }),

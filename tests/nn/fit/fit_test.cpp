@@ -429,11 +429,12 @@ TEST(Fit, RefusesImagesThatDoNotFitTheNetwork) {
   EXPECT_EQ(test::error_of([&] { fit(long_rows, long_sgd, data, {}); }),
             "fit: the training images: an image is 28 x 28 x 1, must be 14 x 56 x 1, the network's input");
   const DataSet views = data;
-  for (const ImageSet& bad : {ImageSet{kInput, {}, {}}, ImageSet{kInput, views.test.images.first(784), {}}})
+  const std::span<const uint8_t> one = std::span(data.test_images).first(784);
+  for (const std::span<const uint8_t> images : {std::span<const uint8_t>(), one})
     EXPECT_EQ(test::error_of([&] {
-                fit(four, four_sgd, {bad, views.test}, {});
+                fit(four, four_sgd, {{kInput, images, {}}, views.test}, {});
               }),
-              concat("fit: the training images: there are ", bad.images.size(),
+              concat("fit: the training images: there are ", images.size(),
                      " bytes and 0 labels, must be 784 bytes for each of at least one label"));
   data.train_labels.assign(64, 3);
   data.test_labels.assign(10, 3);
