@@ -29,9 +29,9 @@ struct AugmentationStream {
 // Shapes, types, alignment, and samples that do not exist are those of gather_batch(). scale and shift:
 // [channels] float32, in device memory. An erased element is +0, whatever the shift is. The low 32 bits of s
 // select the random numbers. Deterministic, with the same bits on every device. Errors: those of
-// gather_batch(), other sizes of scale or shift, an image of 2^31 values or more, and augmentation outside its
-// range (check_augmentation()). Traffic: as gather_batch(); single values are read, because a crop begins at
-// any of them.
+// gather_batch(), other sizes of scale or shift, an image of 2^31 values or more, and augmentation outside
+// its range (check_augmentation()). Traffic: as gather_batch(); single values are read, because a crop begins
+// at any of them.
 template <ValueType T = float, SampleElement S = const uint8_t>
 [[nodiscard]] Status gather_augmented_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<S> images,
                                             VectorView<const uint8_t> image_labels,

@@ -30,12 +30,12 @@ namespace rondo {
 // and the shift -0 a float keeps its bits.
 //
 // x: [shard, h, w, c] float32, bfloat16 or float16. labels: [shard] int32. images: [samples, h, w, c] uint8
-// or float32. image_labels: [samples] uint8. order: int32, or an empty view for the order of the data set. Each pointer
-// needs only the alignment of its element. A position past the end of order, or an index outside the data
-// set, is detected on the device, which cannot return a Status. Such a sample is all NaN with the label -1,
-// and softmax_cross_entropy() counts it as bad. Errors: bad_argument for negative sizes, shapes that do not
-// match, null or misaligned pointers, an overlap, batch < first + shard. A shard of zero samples does
-// nothing. Traffic: reads the images of the shard once, writes x once; up to 16 bytes an access.
+// or float32. image_labels: [samples] uint8. order: int32, or an empty view for the order of the data set.
+// Each pointer needs only the alignment of its element. A position past the end of order, or an index outside
+// the data set, is detected on the device, which cannot return a Status. Such a sample is all NaN with the
+// label -1, and softmax_cross_entropy() counts it as bad. Errors: bad_argument for negative sizes, shapes
+// that do not match, null or misaligned pointers, an overlap, batch < first + shard. A shard of zero samples
+// does nothing. Traffic: reads the images of the shard once, writes x once; up to 16 bytes an access.
 template <ValueType T = float, SampleElement S = const uint8_t>
 [[nodiscard]] Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<S> images,
                                   VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,

@@ -50,9 +50,9 @@ template <InputType T = const float>
 struct RunningStatistics {
   VectorView<float> mean, variance;
   float momentum = 0.1f;  // in [0, 1]: the weight of the new batch
-  // If not null, the weight is 1 / *batches instead: with *batches = 1, 2, 3, ... the statistics are the plain
-  // averages over all batches so far, PyTorch's momentum=None. One value in device memory, aligned to 8, which
-  // advance() (data/batch.h) increments before each batch. A value below 1 counts as 1.
+  // If not null, the weight is 1 / *batches instead: with *batches = 1, 2, 3, ... the statistics are the
+  // plain averages over all batches so far, PyTorch's momentum=None. One value in device memory, aligned to
+  // 8, which advance() (data/batch.h) increments before each batch. A value below 1 counts as 1.
   const int64_t* batches = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// DeviceImages: a set of labelled images in the memory of the replicas' devices, uploaded once, as bytes or as
-// floats.
+// DeviceImages: a set of labelled images in the memory of the replicas' devices, uploaded once, as bytes or
+// as floats.
 // ShuffledBatches: draws batches from it on the devices, so that training never waits for the host.
 #pragma once
 

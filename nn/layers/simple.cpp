@@ -123,6 +123,14 @@ class AdaptivePoolOp : public Op {
   Shape in_, out_;
 };
 
+// Throws what the kernel refuses in images of these shapes. Without images it does nothing else.
+void check_kernel(const char* name, const Status& status) {
+  if (!status.ok()) throw Error(bad_argument(name, ": ", status.message()));
+}
+ImageView<float> no_images(const Shape& shape) {
+  return {nullptr, 0, shape.height, shape.width, shape.channels};
+}
+
 Value build_pool(Pool kind, const char* name, Size2d window, const PoolOptions& options, Graph& graph,
                  Value x) {
   const Size2d stride = {options.stride.height > 0 ? options.stride.height : window.height,
@@ -158,16 +166,20 @@ Value build_pool(Pool kind, const char* name, Size2d window, const PoolOptions& 
         name, ": the window of ", window.height, " x ", window.width,
         kind == Pool::maximum ? concat(" with dilation ", dilation.height, " x ", dilation.width) : "",
         " does not fit the input of ", text(x.shape)));
+  const ImageView<float> y = no_images(out), from = no_images(x.shape);
+  check_kernel(name, kind == Pool::maximum ? max_pool(y, from, pool, nullptr)
+                                           : avg_pool(y, from, pool, AverageOver::window, nullptr));
   return graph.add(std::make_unique<PoolOp>(kind, out, pool), {x}, out);
 }
 
 Value build_adaptive_pool(Pool kind, const char* name, Size2d output, Graph& graph, Value x) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  for (const int64_t side : {output.height, output.width})
-    if (side < 1 || side > kMost)
-      throw Error(bad_argument(name, ": the output is ", output.height, " x ", output.width,
-                               ", its sides must be in [1, ", kMost, "]"));
+  if (output.height < 1 || output.width < 1)
+    throw Error(bad_argument(name, ": the output is ", output.height, " x ", output.width,
+                             ", its sides must be at least 1"));
   const Shape out = {output.height, output.width, x.shape.channels};
+  const ImageView<float> y = no_images(out), from = no_images(x.shape);
+  check_kernel(name, kind == Pool::maximum ? adaptive_max_pool(y, {}, from, nullptr)
+                                           : adaptive_avg_pool(y, from, nullptr));
   return graph.add(std::make_unique<AdaptivePoolOp>(kind, x.shape, out), {x}, out);
 }
 

@@ -64,6 +64,14 @@ TEST(Examples, Depthwise) {
   EXPECT_GT(std::strtod(accuracy.c_str(), nullptr), 0.9) << output;
 }
 
+TEST(Examples, Table) {
+  const std::string output = output_of(TABLE);
+  const size_t last = output.find("epoch 8: loss ");
+  ASSERT_NE(last, std::string::npos) << output;
+  const size_t accuracy = output.find("accuracy ", last) + 9;
+  EXPECT_GT(std::strtod(output.c_str() + accuracy, nullptr), 0.9) << output;
+}
+
 // The lines of a text without leading and trailing blanks. Empty lines are omitted.
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

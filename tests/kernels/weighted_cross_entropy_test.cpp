@@ -1,5 +1,6 @@
 // Cross-entropy with weights, ignored and smoothed labels, and probabilities as targets, against its
-// definition in double precision.
+// definition in double precision. The file exceeds 400 lines because labels and probabilities share the
+// options, the reference and the operands of the tests.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/loss/cross_entropy.h>

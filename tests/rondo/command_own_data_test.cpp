@@ -105,6 +105,11 @@ TEST_F(CommandOwnData, EvaluateTakesClassesAndNormalisationFromTheCheckpoint) {
   expect_refused(evaluate(file), {"the number of classes of the data is 7, must be at most 5, that of the "
                                   "training of '" +
                                   file + "'"});
+  write_brightnesses(colours_.path(), 3, 20, 16, 1);
+  expect_refused(evaluate(file),
+                 {"t10k-images-idx4-ubyte: its images are 20 x 16 x 1, must have 3 channels as "
+                  "in the training of '" +
+                  file + "'"});
 }
 
 // A checkpoint, as a state dict of PyTorch, and back.
@@ -158,6 +163,13 @@ TEST_F(CommandOwnData, RefusesWhatDoesNotFit) {
   expect_refused(train("--from-scratch"), {"its images are 20 x 16 x 3, must be 28 x 28 x 1"});
   write_brightnesses(colours_.path(), 3, 8, 8, 1);
   expect_refused(train(""), {"lenet cannot take images of 8 x 8 x 1: "});
+  write_brightnesses(colours_.path(), 3, 1, 1, 3);
+  for (const std::string options : {"--flip", "--erase 0.5", "--flip --erase 0.5"}) {
+    const std::string named =
+        options == "--flip --erase 0.5" ? "--flip and --erase" : options.substr(0, options.find(' '));
+    expect_refused("train resnet18 --limit 2 " + options + " --data " + colours_.path().string(),
+                   {named + ": augmentation changes images, the network's input is a vector of 3"});
+  }
   write_brightnesses(colours_.path(), 1, 20, 16, 3);
   expect_refused(train(""), {"all labels are 0, must be of at least two classes, or --classes be given"});
   EXPECT_EQ(run_line(train("--classes 2 --epochs 1")).code, 0);

@@ -114,6 +114,12 @@ TEST(MemoryEstimate, ImagesTakeThat) {
       const DeviceImages images(model, bytes, labels);
       const int64_t between = free_bytes(0);
       EXPECT_EQ(before - between, DeviceImages::bytes_on_device(count, kNetworkInput));
+      {
+        const std::vector<float> floats(bytes.size());
+        const DeviceImages of_floats(model, floats, labels);
+        EXPECT_EQ(between - free_bytes(0),
+                  DeviceImages::bytes_on_device(count, kNetworkInput, DType::float32));
+      }
       const ShuffledBatches batches(model, images, 2, 1);
       EXPECT_EQ(between - free_bytes(0), replicas * ShuffledBatches::bytes_of_replica(count));
     }

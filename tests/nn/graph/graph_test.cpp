@@ -225,7 +225,16 @@ TEST(Graph, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(says(refusal(AvgPool2d(2, {.dilation = {2, 1}}), kNetworkInput),
                    "AvgPool2d: the dilation is 2 x 1, must be 1 x 1: only MaxPool2d has dilation"));
   EXPECT_TRUE(says(refusal(AdaptiveAvgPool2d({3, 0}), kNetworkInput),
-                   "AdaptiveAvgPool2d: the output is 3 x 0, its sides must be in [1, 2147483647]"));
+                   "AdaptiveAvgPool2d: the output is 3 x 0, its sides must be at least 1"));
+  // What the kernels refuse, the layers do.
+  EXPECT_TRUE(
+      says(refusal(AdaptiveAvgPool2d({3, 65536}), kNetworkInput),
+           "AdaptiveAvgPool2d: adaptive_avg_pool: a side of image or window is 65536, must be at most "
+           "65535"));
+  EXPECT_TRUE(says(refusal(AdaptiveMaxPool2d(2), {1, 65536, 1}), "65536, must be at most 65535"));
+  EXPECT_TRUE(says(refusal(AvgPool2d(1), {65536, 1, 1}), "AvgPool2d: avg_pool: a side of image"));
+  EXPECT_TRUE(says(refusal(MaxPool2d(1), {65535, 65535, 1}), "MaxPool2d: max_pool: an image or window has"));
+  EXPECT_EQ(make_graph(AdaptiveAvgPool2d({1, 65535}), {1, 65535, 1}).output().shape.width, 65535);
   EXPECT_TRUE(
       says(refusal(AdaptiveMaxPool2d({-1, 3}), kNetworkInput), "AdaptiveMaxPool2d: the output is -1"));
   EXPECT_TRUE(says(refusal(Linear(0), kNetworkInput), "Linear: it has 0 outputs"));

@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/nn/checkpoint/state_dict.h>
 #include <rondo/nn/data/device_images.h>
@@ -24,8 +25,8 @@ void evaluate(const EvaluateArguments& arguments, std::ostream& out, const Termi
   nn::Normalize normalize = {arguments.mean, arguments.stddev};
   const std::optional<nn::TrainingState> trained = nn::read_training_state(arguments.from);
   if (trained && normalize.mean.empty()) normalize = normalize_in(*trained);
-  // Of the training; 0: not known.
-  const int64_t classes = trained ? images_in(*trained).classes.value_or(0) : 0;
+  const ModelImages of_trained = trained ? images_in(*trained) : ModelImages{};
+  const int64_t classes = of_trained.classes.value_or(0);  // 0: not known
   IdxDataSet data = load_images(images, classes > 0);
   if (classes > 0) {
     if (arguments.classes ? data.classes != classes : data.classes > classes)
@@ -34,6 +35,10 @@ void evaluate(const EvaluateArguments& arguments, std::ostream& out, const Termi
                                ", that of the training of '", arguments.from, "'"));
     data.classes = classes;
   }
+  if (of_trained.image && of_trained.image->channels != data.image.channels)
+    throw Error(bad_argument(data.files[2].path, ": its images are ", text(data.image), ", must have ",
+                             counted(of_trained.image->channels, "channel"), " as in the training of '",
+                             arguments.from, "'"));
   nn::check_normalize(arguments.mean.empty() ? "the normalisation of the checkpoint" : "--mean and --std",
                       normalize, data.image.channels);
   const nn::NamedModel network = model_for(arguments.model, images_of(data));

@@ -71,6 +71,20 @@ void check_options(const NetworkArguments& arguments, const ProcessGroup* proces
         ": each replica has its own statistics, and a checkpoint holds those of one process"));
 }
 
+namespace {
+
+// "--crop and --erase": the options of augmentation that are given.
+std::string augmentation_options(const NetworkArguments& arguments) {
+  std::string options;
+  for (const auto& [name, given] : {std::pair("--crop", arguments.crop != 0),
+                                    {"--flip", arguments.flip},
+                                    {"--erase", arguments.erase != 0}})
+    if (given) options += (options.empty() ? "" : " and ") + std::string(name);
+  return options;
+}
+
+}  // namespace
+
 TrainingPlan plan_for(const NetworkArguments& arguments, const IdxDataSet& data, std::vector<int> devices,
                       ProcessGroup* processes) {
   const std::string why =
@@ -103,7 +117,7 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const IdxDataSet& data,
       "--schedule", [&] { return nn::parse_learning_rate(arguments.schedule, plan.rate, arguments.warmup); });
   plan.fit.augmentation = {
       .padding = arguments.crop, .flip = arguments.flip ? 0.5f : 0, .erase = arguments.erase};
-  check_augments("--crop", plan.fit.augmentation, data.image);
+  check_augments(augmentation_options(arguments).c_str(), plan.fit.augmentation, data.image);
   plan.fit.normalize = {arguments.mean, arguments.stddev};
   if (arguments.normalize)
     plan.fit.normalize = naming("--normalize", [&] { return nn::normalize_of(nn::DataSet(data).train); });
