@@ -12,13 +12,15 @@
 namespace rondo::bench {
 namespace {
 
-// A data set like Fashion-MNIST, in a random order. `augmented`: with crop, flip and erasing.
-void gather_batch_of(benchmark::State& state, int64_t batch, bool augmented) {
+// A data set like Fashion-MNIST, stored as S, in a random order. `augmented`: with crop, flip and erasing.
+template <class S>
+void gather_stored(benchmark::State& state, int64_t batch, bool augmented) {
   constexpr int64_t kSamples = 60'000, kSide = 28;
   const Augmentation augmentation = {.padding = 4, .flip = 0.5f, .erase = 0.5f};
-  std::vector<uint8_t> bytes(static_cast<size_t>(kSamples * kSide * kSide));
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 2654435761u >> 24);
-  Buffer<uint8_t> images(bytes), image_labels(std::vector<uint8_t>(kSamples, 3));
+  std::vector<S> values(static_cast<size_t>(kSamples * kSide * kSide));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i * 2654435761u >> 24);
+  Buffer<S> images(values);
+  Buffer<uint8_t> image_labels(std::vector<uint8_t>(kSamples, 3));
   Buffer<int32_t> order(kSamples), labels(batch);
   Buffer<int64_t> epoch(std::vector<int64_t>{0});
   Buffer<float> x(batch * kSide * kSide), scale(std::vector<float>{1 / 255.0f}), shift(std::vector<float>{0});
@@ -33,14 +35,14 @@ void gather_batch_of(benchmark::State& state, int64_t batch, bool augmented) {
     const bool inside = from_row >= 0 && from_row < kSide && from_column >= 0 && from_column < kSide;
     expected.push_back(!inside || draw.erases(row, column)
                            ? 0
-                           : bytes[static_cast<size_t>((first * kSide + from_row) * kSide + from_column)] /
+                           : values[static_cast<size_t>((first * kSide + from_row) * kSide + from_column)] /
                                  255.0);
   }
   const ImageView<float> to = {x.data(), batch, kSide, kSide, 1};
-  const ImageView<const uint8_t> from = {images.data(), kSamples, kSide, kSide, 1};
+  const ImageView<const S> from = {images.data(), kSamples, kSide, kSide, 1};
   const BatchPosition position = {epoch.data(), batch, 0};
   time_checked(
-      state, (1 + kFloat) * static_cast<double>(x.size()),
+      state, (sizeof(S) + kFloat) * static_cast<double>(x.size()),
       [&](cudaStream_t s) {
         if (augmented)
           return gather_augmented_batch(to, {labels.data(), batch}, from, {image_labels.data(), kSamples},
@@ -51,10 +53,18 @@ void gather_batch_of(benchmark::State& state, int64_t batch, bool augmented) {
       },
       x, expected);
 }
+void gather_batch_of(benchmark::State& state, int64_t batch, bool augmented) {
+  gather_stored<uint8_t>(state, batch, augmented);
+}
+void gather_floats_of(benchmark::State& state, int64_t batch, bool augmented) {
+  gather_stored<float>(state, batch, augmented);
+}
 BENCHMARK_CAPTURE(gather_batch_of, lenet, 256, false)->UseManualTime();
 BENCHMARK_CAPTURE(gather_batch_of, large, 60'000, false)->UseManualTime();
 BENCHMARK_CAPTURE(gather_batch_of, lenet / augmented, 256, true)->UseManualTime();
 BENCHMARK_CAPTURE(gather_batch_of, large / augmented, 60'000, true)->UseManualTime();
+BENCHMARK_CAPTURE(gather_floats_of, large, 60'000, false)->UseManualTime();
+BENCHMARK_CAPTURE(gather_floats_of, large / augmented, 60'000, true)->UseManualTime();
 
 void shuffle_of(benchmark::State& state, int64_t size) {
   Buffer<int32_t> order(size);

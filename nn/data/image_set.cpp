@@ -10,12 +10,11 @@ namespace rondo::nn {
 
 namespace {
 
-constexpr float kLeastDeviation = 1e-6f;
-
 bool is_usable(float mean, float stddev) {
-  return std::isfinite(mean) && std::isfinite(stddev) && stddev >= kLeastDeviation &&
-         std::isfinite(mean / stddev);
+  return std::isfinite(mean) && std::isfinite(stddev) && stddev >= 1e-6f && std::isfinite(mean / stddev);
 }
+constexpr const char* kUsable =
+    ", must be finite, also their quotient, and the standard deviation at least 1e-6";
 
 struct Moments {
   std::vector<double> mean, variance;  // of each channel; the variance of equal values is exactly 0
@@ -83,8 +82,7 @@ Normalize normalize_of(const ImageSet& set) {
                                      " are equal, must differ: its standard deviation is 0"));
           if (!is_usable(mean, stddev))
             throw Error(bad_argument("normalize_of: channel ", c, " has the mean ", mean,
-                                     " and the standard deviation ", stddev, ", which must be at least ",
-                                     kLeastDeviation, ", and finite, also their quotient"));
+                                     " and the standard deviation ", stddev, kUsable));
           normalize.mean.push_back(mean);
           normalize.stddev.push_back(stddev);
         }
@@ -101,9 +99,8 @@ void check_normalize(const char* who, const Normalize& normalize, int64_t channe
                              channels > 1 ? concat(", or ", channels, ", one for each channel") : ""));
   for (size_t i = 0; i < normalize.mean.size(); ++i)
     if (!is_usable(normalize.mean[i], normalize.stddev[i]))
-      throw Error(bad_argument(
-          who, ": mean ", normalize.mean[i], " and standard deviation ", normalize.stddev[i],
-          ", must be finite, also their quotient, and the standard deviation at least ", kLeastDeviation));
+      throw Error(bad_argument(who, ": mean ", normalize.mean[i], " and standard deviation ",
+                               normalize.stddev[i], kUsable));
 }
 
 void check_augments(const char* who, const Augmentation& augmentation, const Shape& image) {
