@@ -1,3 +1,5 @@
+// The operators of batches: orders, gathered samples, counters, columns and fills. The file exceeds 400 lines
+// because the tests of orders and of gathered samples share the permutation.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/data/batch.h>

@@ -1,5 +1,6 @@
 // A state dict computes in PyTorch's layouts what the model computes in Rondo's. state_dict_torch_test.py
-// compares with PyTorch itself.
+// compares with PyTorch itself. The file exceeds 400 lines because the tests share one network and
+// its definition in PyTorch's layouts.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/checkpoint/checkpoint.h>
