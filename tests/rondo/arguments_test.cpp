@@ -244,6 +244,16 @@ TEST(Arguments, Schedule) {
   EXPECT_EQ(
       missing(error_of([] { parse("schedule --ranks 4 --bogus"); }), {"--bogus", "rondo schedule --help"}),
       "");
+  const auto page = parse_as<ScheduleArguments>(
+      "schedule --ranks 6 --html p.html --json p.json --group 3 --links pcie,network --alpha 1,2 --bandwidth "
+      "3,4");
+  EXPECT_EQ(page.html, "p.html");
+  EXPECT_EQ(page.json, "p.json");
+  EXPECT_EQ(page.group, 3);
+  EXPECT_EQ(page.cluster().inside.alpha, 1e-6);
+  EXPECT_EQ(page.cluster().between.bandwidth, 4e9);
+  const auto pcie = parse_as<ScheduleArguments>("schedule --ranks 2 --html p.html --links pcie,network");
+  EXPECT_EQ(pcie.cluster().inside.bandwidth, 12e9);
 }
 
 TEST(Arguments, Scale) {

@@ -95,6 +95,7 @@ TEST_F(CommandLocale, PicturesTablesAndJsonAreTheSame) {
   const std::string svg = results_ / "a.svg", json = results_ / "a.json";
   for (const std::string& line : std::vector<std::string>{
            "schedule --ranks 12 --bytes 123456", "schedule --ranks 12 --svg " + svg,
+           "schedule --ranks 6 --bytes 1234567 --html " + svg + " --json " + json,
            "scale --bytes 25MB,1500 --devices 1024 --plot " + svg + " --json " + json,
            "scale --alpha 1.25,12.5 --bandwidth 100.5,25", "summary lenet --batch 1000 --svg " + svg,
            "summary resnet18 --checkpoint-layers 12", "shard --array batch --devices 3 --svg " + svg,

@@ -132,7 +132,7 @@ const std::map<std::string, Ranges>& all_ranges() {
       {"scale",
        {{"--gpus-per-node", {1, 4096}}, {"--adapters-per-node", {1, 4096}}, {"--devices", {2, 1 << 20}}}},
       {"shard", {{"--devices", {1, 64}}, {"--batch", {1, 1'000'000'000}}}},
-      {"schedule", {{"--ranks", {1, 64}}}},
+      {"schedule", {{"--ranks", {1, 64}}, {"--group", {1, 64}}}},
       {"numerics", {{"--size", {1, 4096}}, {"--seed", {0, kMostSeed}}}},
       {"devices", {{"--devices", {1, 64}}}},
   };

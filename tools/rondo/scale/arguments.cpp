@@ -41,6 +41,34 @@ std::pair<double, double> parse_inside_between(const std::string& option, const 
                            "inside nodes and between them, such as 3.4,14"));
 }
 
+Cluster LinkArguments::cluster() const {
+  Cluster cluster{.inside = inside.link, .between = between.link};
+  if (alpha_us) {
+    cluster.inside.alpha = alpha_us->first * 1e-6;
+    cluster.between.alpha = alpha_us->second * 1e-6;
+  }
+  if (bandwidth_gb) {
+    cluster.inside.bandwidth = bandwidth_gb->first * 1e9;
+    cluster.between.bandwidth = bandwidth_gb->second * 1e9;
+  }
+  return cluster;
+}
+
+void add_link_options(const Command& command, LinkArguments& to) {
+  command.add("--links", "INSIDE,BETWEEN",
+              "Links inside and between nodes: nvlink, pcie or network [nvlink,network]",
+              [&](const std::string& s) {
+                std::tie(to.inside, to.between) = parse_links(s);
+                to.links_given = true;
+              });
+  command.add("--alpha", "US,US",
+              "Latency of a step in microseconds, inside and between nodes [the links' own]",
+              [&](const std::string& s) { to.alpha_us = parse_inside_between("--alpha", s); });
+  command.add("--bandwidth", "GB/S,GB/S",
+              "Bandwidth of a device inside nodes and of an adapter between nodes [the links' own]",
+              [&](const std::string& s) { to.bandwidth_gb = parse_inside_between("--bandwidth", s); });
+}
+
 std::vector<int64_t> parse_sizes(const std::string& option, const std::string& text) {
   std::vector<int64_t> sizes;
   for (const std::string& entry : split(text, ',')) {
@@ -61,15 +89,7 @@ constexpr int kMaxDevicesPerNode = 4096;
 constexpr int64_t kMaxClusterDevices = 1 << 20;
 
 void add_scale_options(const Command& scale, ScaleArguments& to) {
-  scale.add("--links", "INSIDE,BETWEEN",
-            "Links inside and between nodes: nvlink, pcie or network [nvlink,network]",
-            [&](const std::string& s) { std::tie(to.inside, to.between) = parse_links(s); });
-  scale.add("--alpha", "US,US",
-            "Latency of a step in microseconds, inside and between nodes [the links' own]",
-            [&](const std::string& s) { to.alpha_us = parse_inside_between("--alpha", s); });
-  scale.add("--bandwidth", "GB/S,GB/S",
-            "Bandwidth of a device inside nodes and of an adapter between nodes [the links' own]",
-            [&](const std::string& s) { to.bandwidth_gb = parse_inside_between("--bandwidth", s); });
+  add_link_options(scale, to);
   add_integer(scale, "--gpus-per-node", "N", "Devices per node [8]", to.devices_per_node, 1,
               kMaxDevicesPerNode);
   add_integer(scale, "--adapters-per-node", "N", "Network adapters per node [as many as devices]",

@@ -13,10 +13,21 @@
 
 namespace rondo::program {
 
-struct ScaleArguments {
+// The links inside nodes and between them.
+struct LinkArguments {
   NamedLink inside = *find_link("nvlink"), between = *find_link("network");
   std::optional<std::pair<double, double>> alpha_us;      // inside, between nodes; not given: the links' own
   std::optional<std::pair<double, double>> bandwidth_gb;  // inside, between nodes; not given: the links' own
+  bool links_given = false;
+
+  // A cluster of these links. The other members keep their defaults.
+  Cluster cluster() const;
+};
+
+// Adds --links, --alpha and --bandwidth.
+void add_link_options(const Command& command, LinkArguments& to);
+
+struct ScaleArguments : LinkArguments {
   int devices_per_node = 8;
   std::optional<int> adapters_per_node;  // not given: one per device
   std::vector<int64_t> bytes = {1'000'000, 25'000'000, 1'000'000'000};

@@ -5,18 +5,9 @@
 namespace rondo::program {
 
 Cluster cluster_of(const ScaleArguments& arguments) {
-  Cluster cluster{.inside = arguments.inside.link,
-                  .between = arguments.between.link,
-                  .devices_per_node = arguments.devices_per_node,
-                  .adapters_per_node = arguments.adapters_per_node.value_or(arguments.devices_per_node)};
-  if (arguments.alpha_us) {
-    cluster.inside.alpha = arguments.alpha_us->first * 1e-6;
-    cluster.between.alpha = arguments.alpha_us->second * 1e-6;
-  }
-  if (arguments.bandwidth_gb) {
-    cluster.inside.bandwidth = arguments.bandwidth_gb->first * 1e9;
-    cluster.between.bandwidth = arguments.bandwidth_gb->second * 1e9;
-  }
+  Cluster cluster = arguments.cluster();
+  cluster.devices_per_node = arguments.devices_per_node;
+  cluster.adapters_per_node = arguments.adapters_per_node.value_or(arguments.devices_per_node);
   return cluster;
 }
 

@@ -3,6 +3,8 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/schedule/schedule.h>
+#include <rondo/tools/rondo/schedule/schedule_json.h>
+#include <rondo/tools/rondo/schedule/schedule_page.h>
 #include <rondo/tools/rondo/schedule/schedule_svg.h>
 #include <rondo/tools/rondo/support/byte_count.h>
 #include <rondo/tools/rondo/support/format.h>
@@ -91,14 +93,26 @@ std::string schedule_text(int ranks, int64_t bytes) {
 }
 
 void show_schedule(const ScheduleArguments& arguments, std::ostream& out) {
-  const OutputFile picture("--svg", arguments.svg);
-  if (!picture.wanted()) {
-    out << schedule_text(arguments.ranks, arguments.bytes);
-    return;
+  const int ranks = arguments.ranks;
+  const OutputFile picture("--svg", arguments.svg), page("--html", arguments.html),
+      json("--json", arguments.json);
+  if (!picture.wanted() && !page.wanted() && !json.wanted()) out << schedule_text(ranks, arguments.bytes);
+  const auto report = [&](const char* what, const OutputFile& file) {
+    out << concat("the ", what, " of ", ranks, ranks == 1 ? " rank" : " ranks", " is in ", file.shown(),
+                  "\n");
+  };
+  if (picture.wanted()) {
+    picture.write(schedule_svg(ranks, arguments.bytes));
+    report("schedule", picture);
   }
-  picture.write(schedule_svg(arguments.ranks, arguments.bytes));
-  out << concat("the schedule of ", arguments.ranks, arguments.ranks == 1 ? " rank" : " ranks", " is in ",
-                picture.shown(), "\n");
+  if (page.wanted()) {
+    page.write(schedule_page(arguments));
+    report("page", page);
+  }
+  if (json.wanted()) {
+    json.write(schedule_json(arguments, {ranks}));
+    report("JSON", json);
+  }
 }
 
 }  // namespace rondo::program

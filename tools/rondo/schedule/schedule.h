@@ -1,5 +1,5 @@
-// `rondo schedule`: which rank sends which chunk at which step of the ring, as a table or a picture. Computed
-// from collectives/ring_schedule.h.
+// `rondo schedule`: which rank sends which chunk at which step of the ring, as a table, a picture or a page.
+// Computed from collectives/ring_schedule.h.
 #pragma once
 
 #include <rondo/tools/rondo/schedule/arguments.h>
@@ -25,7 +25,7 @@ std::string chunk_sizes(int ranks, int64_t bytes);
 
 std::string schedule_text(int ranks, int64_t bytes);
 
-// Writes the picture if one is requested, else prints the table. Throws rondo::Error.
+// Writes the files that are requested, or prints the table if none is. Throws rondo::Error.
 void show_schedule(const ScheduleArguments& arguments, std::ostream& out);
 
 }  // namespace rondo::program
