@@ -186,16 +186,29 @@ inline cublasStatus_t cublasDgemm(cublasHandle_t handle, cublasOperation_t op_a,
                                   const double* b, int ldb, const double* beta, double* c, int ldc) {
   return simt::blas::product(handle, op_a, op_b, m, n, k, *alpha, a, lda, 0, b, ldb, 0, *beta, c, ldc, 0, 1);
 }
-// y = alpha op(A) x + beta y; the distance from an element of x and y to the next is positive.
+
+namespace simt::blas {
+// y = alpha op(A) x + beta y, with the vectors as matrices that have one row.
+template <class T>
+cublasStatus_t vector_product(cublasHandle_t handle, cublasOperation_t op, int m, int n, T alpha, const T* a,
+                              int lda, const T* x, int incx, T beta, T* y, int incy) {
+  if (incx < 1 || incy < 1) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const bool transposed = op != CUBLAS_OP_N;
+  return product(handle, CUBLAS_OP_N, transposed ? CUBLAS_OP_N : CUBLAS_OP_T, 1, transposed ? n : m,
+                 transposed ? m : n, alpha, x, incx, 0, a, lda, 0, beta, y, incy, 0, 1);
+}
+}  // namespace simt::blas
+
+// The distance from an element of x and y to the next is positive.
 inline cublasStatus_t cublasSgemv(cublasHandle_t handle, cublasOperation_t op, int m, int n,
                                   const float* alpha, const float* a, int lda, const float* x, int incx,
                                   const float* beta, float* y, int incy) {
-  if (incx < 1 || incy < 1) return CUBLAS_STATUS_NOT_SUPPORTED;
-  // The vectors as matrices with one row.
-  const bool transposed = op != CUBLAS_OP_N;
-  return simt::blas::product(handle, CUBLAS_OP_N, transposed ? CUBLAS_OP_N : CUBLAS_OP_T, 1,
-                             transposed ? n : m, transposed ? m : n, *alpha, x, incx, 0, a, lda, 0, *beta, y,
-                             incy, 0, 1);
+  return simt::blas::vector_product(handle, op, m, n, *alpha, a, lda, x, incx, *beta, y, incy);
+}
+inline cublasStatus_t cublasDgemv(cublasHandle_t handle, cublasOperation_t op, int m, int n,
+                                  const double* alpha, const double* a, int lda, const double* x, int incx,
+                                  const double* beta, double* y, int incy) {
+  return simt::blas::vector_product(handle, op, m, n, *alpha, a, lda, x, incx, *beta, y, incy);
 }
 inline cublasStatus_t cublasGemmStridedBatchedEx(
     cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k,

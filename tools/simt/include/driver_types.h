@@ -22,6 +22,13 @@ using cudaGraph_t = struct CUgraph_st*;
 using cudaGraphExec_t = struct CUgraphExec_st*;
 using cudaGraphNode_t = struct CUgraphNode_st*;
 using cudaHostFn_t = void (*)(void* user_data);
+// Values of cudaFuncAttributePreferredSharedMemoryCarveout: percents.
+enum cudaSharedCarveout {
+  cudaSharedmemCarveoutDefault = -1,
+  cudaSharedmemCarveoutMaxL1 = 0,
+  cudaSharedmemCarveoutMaxShared = 100
+};
+#define CUDART_CB  // the calling convention of callbacks
 using cudaStreamCallback_t = void (*)(cudaStream_t stream, cudaError_t status, void* user_data);
 
 #define cudaStreamLegacy ((cudaStream_t)0x1)

@@ -61,9 +61,8 @@ cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid
 
 // The block size with which the most threads of a multiprocessor are busy, the largest of several, and the
 // blocks that then fill the device. `shared_bytes_of(block_size)`: the dynamic shared memory of a block.
-template <class SharedBytesOf, class... Parameters>
-cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* least_grid, int* block_size,
-                                                           void (*kernel)(Parameters...),
+template <class Kernel, class SharedBytesOf>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* least_grid, int* block_size, Kernel kernel,
                                                            SharedBytesOf shared_bytes_of,
                                                            int block_size_limit = 0) {
   if (!least_grid || !block_size) return cudaErrorInvalidValue;
@@ -94,10 +93,9 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* least_grid, int*
   return cudaSuccess;
 }
 
-template <class... Parameters>
-cudaError_t cudaOccupancyMaxPotentialBlockSize(int* least_grid, int* block_size,
-                                               void (*kernel)(Parameters...), size_t shared_bytes = 0,
-                                               int block_size_limit = 0) {
+template <class Kernel>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* least_grid, int* block_size, Kernel kernel,
+                                               size_t shared_bytes = 0, int block_size_limit = 0) {
   return cudaOccupancyMaxPotentialBlockSizeVariableSMem(
       least_grid, block_size, kernel, [=](int) { return shared_bytes; }, block_size_limit);
 }

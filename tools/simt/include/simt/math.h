@@ -17,6 +17,8 @@
 #define SIMT_MIN_MAX(A, B, RESULT)                                                                   \
   constexpr RESULT min(A a, B b) { return static_cast<RESULT>(a) < static_cast<RESULT>(b) ? a : b; } \
   constexpr RESULT max(A a, B b) { return static_cast<RESULT>(a) > static_cast<RESULT>(b) ? a : b; }
+constexpr unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
+constexpr unsigned umax(unsigned a, unsigned b) { return a > b ? a : b; }
 SIMT_MIN_MAX(int, int, int)
 SIMT_MIN_MAX(unsigned, unsigned, unsigned)
 SIMT_MIN_MAX(int, unsigned, unsigned)

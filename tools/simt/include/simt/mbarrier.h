@@ -31,6 +31,9 @@ void mbarrier_arrive_expect_tx(void* barrier, unsigned bytes, Place place = Plac
 // go on, the kernel ends with a fault that describes the barriers that are waited for.
 void mbarrier_wait(void* barrier, unsigned parity, Place place = Place::current());
 
+// The parity of the current phase, which the next arrival belongs to.
+unsigned mbarrier_parity(void* barrier, Place place = Place::current());
+
 // fence.mbarrier_init: makes mbarrier_init() visible to asynchronous copies.
 void mbarrier_init_fence();
 

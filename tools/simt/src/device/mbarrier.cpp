@@ -211,6 +211,10 @@ void cluster_arrive_at_relaxed(void* barrier, unsigned rank, Place place) {
   arrive_at(barrier, rank, place, SIMT_PLACE, /*relaxed=*/true);
 }
 
+unsigned mbarrier_parity(void* barrier, Place place) {
+  return static_cast<unsigned>(checked_state("mbarrier.arrive", barrier, place).parity);
+}
+
 void mbarrier_wait(void* barrier, unsigned parity, Place place) {
   constexpr const char* kName = "mbarrier.try_wait.parity";
   Block& block = running_block(kName);

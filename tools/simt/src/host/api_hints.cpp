@@ -44,6 +44,12 @@ cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise, c
   return advise(pointer, bytes);
 }
 
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void* pointer, size_t bytes, unsigned int flags) {
+  if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
+    return cudaErrorInvalidValue;
+  return advise(pointer, bytes);
+}
+
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   return api([&](Runtime&) {
     require(static_cast<size_t>(limit) < limits_set.size(), cudaErrorUnsupportedLimit);
