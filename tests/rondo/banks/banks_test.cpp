@@ -341,5 +341,34 @@ TEST(Banks, ThePictureHasACellForEveryBank) {
   EXPECT_EQ(missing(sector, {"sectors 4, at least 4", "address 40: threads 10, 11"}), "");
 }
 
+// The colours of the rows, from the first to the last.
+std::vector<std::string> row_colours(const std::string& svg) {
+  static const std::regex cell("</title>\\n<rect [^>]*fill=\"(#[0-9a-f]+)\"");
+  std::vector<std::string> colours;
+  for (std::sregex_iterator it(svg.begin(), svg.end(), cell), end; it != end; ++it)
+    if (colours.empty() || colours.back() != (*it)[1]) colours.push_back((*it)[1]);
+  return colours;
+}
+
+int green_of(const std::string& colour) { return std::stoi(colour.substr(3, 2), nullptr, 16); }
+
+// Blue without a conflict, then from yellow to red: green falls with every wavefront.
+TEST(Banks, TheColourGrowsWithTheConflict) {
+  const std::string none = drawings_svg({banks_drawing(banks("thread", {}))});
+  ASSERT_EQ(row_colours(none).size(), 1u);
+  const std::vector<std::string> colours =
+      row_colours(drawings_svg({banks_drawing(banks("thread * 32", {}))}));
+  ASSERT_EQ(colours.size(), 32u);
+  EXPECT_EQ(colours[0], row_colours(none)[0]);
+  for (size_t i = 2; i < 32; ++i) EXPECT_LT(green_of(colours[i]), green_of(colours[i - 1])) << i;
+  EXPECT_EQ(missing(none, {"A cell: one bank, 4 bytes wide", "32-way conflict"}), "");
+  const std::string all = drawings_svg({sectors_drawing(sectors("thread", {}))});
+  EXPECT_EQ(row_colours(all), row_colours(none));
+  const std::string quarter = drawings_svg({sectors_drawing(sectors("thread * 4", {}))});
+  EXPECT_LT(green_of(row_colours(quarter)[0]),
+            green_of(row_colours(drawings_svg({sectors_drawing(sectors("thread * 2", {}))}))[0]));
+  EXPECT_EQ(missing(quarter, {"A row: a sector of 32 bytes", "4 bytes of it"}), "");
+}
+
 }  // namespace
 }  // namespace rondo::program

@@ -237,6 +237,24 @@ TEST(ShardSvg, IsProportional) {
   for (const double height : heights) EXPECT_NEAR(height, 400.0 / 3 - 3, 0.02);
 }
 
+// Every device that holds a copy has its own box.
+TEST(ShardSvg, CopiesAreBoxes) {
+  const auto boxes = [](const std::string& svg) {
+    int found = 0;
+    for (size_t at = 0; (at = svg.find("rx=\"4\"", at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  const std::string copies = shard_svg(sharding("--array parameters --devices 4"));
+  EXPECT_EQ(boxes(copies), 4);
+  EXPECT_EQ(
+      missing(copies, {">" + device_label(0) + "<", ">" + device_label(3) + "<", "copies of the same part"}),
+      "");
+  const std::string batch = shard_svg(sharding("--array batch --devices 4"));
+  EXPECT_EQ(boxes(batch), 4);
+  EXPECT_EQ(batch.find("copies"), std::string::npos);
+  EXPECT_EQ(boxes(shard_svg(sharding("--shape 8x8 --mesh 2x3 --spec x,-"))), 6);
+}
+
 // The sizes of the parts: those of the rows beside them, those of the columns above.
 TEST(ShardSvg, HasTheSizesOfRowsAndColumns) {
   const std::string svg = shard_svg(sharding("--shape 40x93 --mesh 3x4 --spec x,y"));

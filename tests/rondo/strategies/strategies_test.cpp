@@ -5,11 +5,13 @@
 #include <rondo/tests/rondo/support/command_line.h>
 #include <rondo/tests/rondo/support/devices.h>
 #include <rondo/tests/rondo/support/files.h>
+#include <rondo/tests/rondo/support/xml.h>
 #include <rondo/tools/rondo/strategies/strategies.h>
 
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <regex>
 #include <sstream>
 
 namespace rondo::program {
@@ -158,6 +160,25 @@ TEST(StrategiesCommand, TheReportHasEveryValue) {
                   "bytes": 10},
                  {"parameter_bytes": 5, "gradient_bytes": 6, "activation_bytes": 7, "buffer_bytes": 8,
                   "bytes": 26}]}]})"));
+}
+
+TEST(StrategiesCommand, ThePictureHasEveryBar) {
+  StrategyReport report = {.model = "mlp", .devices = {0, 1}, .batch = 32, .parameters = 99, .runs = {}};
+  report.runs.push_back({nn::StrategyKind::single, {3}, 0, {{0, 100, 100, 100, 100}}, 0, 0.25});
+  report.runs.push_back({nn::StrategyKind::data, {3}, 0, {{0, 1, 2, 3, 4}, {1, 50, 50, 50, 50}}, 2048, 0.75});
+  const std::string svg = strategies_svg(report);
+  EXPECT_EQ(test::XmlCheck::fault(svg), "");
+  EXPECT_EQ(missing(svg, {"single: 250 ms, 400 bytes, 0 bytes", "data: 750 ms, 200 bytes, 2.0 KiB",
+                          "99 parameters"}),
+            "");
+  const std::regex bar("<rect x=\"[0-9.]+\" y=\"([0-9.]+)\" width=\"([0-9.]+)\" height=\"30\"");
+  std::vector<double> widths;
+  for (std::sregex_iterator it(svg.begin(), svg.end(), bar), end; it != end; ++it)
+    widths.push_back(std::stod((*it)[2]));
+  const std::vector<double> want = {250 / 3.0, 62.5,  62.5,  62.5,  62.5,  0,
+                                    250,       31.25, 31.25, 31.25, 31.25, 250};
+  ASSERT_EQ(widths.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(widths[i], want[i], 0.01) << i;
 }
 
 TEST(StrategiesCommand, LeNetTakesItsBatchesFromTheData) {

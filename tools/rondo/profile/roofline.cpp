@@ -23,9 +23,18 @@ std::string profile_svg(const ProfileReport& report) {
   Roofline roofline;
   roofline.title = report.work;
   roofline.subtitle = concat("forecast for ", gpu.title, " from counts; not measured");
-  roofline.peak = gpu.fp32_tflops() * 1e12;
-  roofline.peak_name = concat("fp32 FMA ", fixed(roofline.peak / 1e12, 1), " TFLOP/s");
-  roofline.ceilings = {{concat("memory ", fixed(gpu.dram_gb_s / 1e3, 2), " TB/s"), gpu.dram_gb_s * 1e9}};
+  const auto add_peak = [&](const char* name, double tflops) {
+    if (tflops > 0)
+      roofline.peaks.push_back({concat(name, " ", fixed(tflops, 1), " TFLOP/s"), tflops * 1e12});
+  };
+  add_peak("fp32 FMA", gpu.fp32_tflops());
+  add_peak("tf32 tensor cores", gpu.tf32_tflops);
+  add_peak("fp16 and bf16 tensor cores", gpu.fp16_tflops);
+  const auto add_ceiling = [&](const char* name, double gb_s) {
+    roofline.ceilings.push_back({concat(name, " ", fixed(gb_s / 1e3, 2), " TB/s"), gb_s * 1e9});
+  };
+  add_ceiling("memory", gpu.dram_gb_s);
+  add_ceiling("data in L2", gpu.l2_gb_s);
   for (const ProfiledPart& part : report.parts)
     for (const ProfiledKernel& kernel : part.kernels) {
       const KernelTotals& totals = kernel.forecast.totals;

@@ -7,9 +7,16 @@
 
 namespace rondo::program {
 
+// A flat line: the rate of one kind of arithmetic.
+struct RooflinePeak {
+  std::string name;
+  double rate = 0;  // FLOP/s, above 0
+};
+
+// A sloped line: the rate that a memory allows, up to the highest peak.
 struct RooflineCeiling {
   std::string name;
-  double bytes_per_second = 0;  // a sloped line; 0: none
+  double bytes_per_second = 0;  // above 0
 };
 
 struct RooflinePoint {
@@ -20,13 +27,12 @@ struct RooflinePoint {
 
 struct Roofline {
   std::string title, subtitle;
-  double peak = 0;  // FLOP/s, the flat line
-  std::string peak_name;
+  std::vector<RooflinePeak> peaks;  // at least one
   std::vector<RooflineCeiling> ceilings;
   std::vector<RooflinePoint> points;
 };
 
-// Returns the complete SVG 1.1 document.
+// Returns the complete SVG 1.1 document. Points that would overlap share one number, as in "2, 3".
 std::string roofline_svg(const Roofline& roofline);
 
 }  // namespace rondo::program

@@ -1,4 +1,5 @@
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/pictures/svg.h>
 #include <rondo/tools/rondo/shard/shard.h>
 #include <rondo/tools/rondo/support/format.h>
@@ -30,7 +31,14 @@ class ShardPicture {
     std::vector<int64_t> rows, columns;
     for (size_t row = 0; row < sharding.part_rows(); ++row) rows.push_back(sharding.at(row, 0).rows.size);
     for (size_t i = 0; i < sharding.parts_in_a_row; ++i) columns.push_back(sharding.at(0, i).columns.size);
-    const double least = kLeastRow * static_cast<double>(rows.size());
+    // A part that several devices hold has a band for each of them.
+    size_t bands = 0;
+    for (size_t row = 0; row < rows.size(); ++row) {
+      size_t most = 1;
+      for (size_t i = 0; i < columns.size(); ++i) most = std::max(most, sharding.at(row, i).devices.size());
+      bands += most;
+    }
+    const double least = kLeastRow * static_cast<double>(bands);
     const double tall = sharding.rows.size == 1 ? 90 : kMostHeight;
     heights_ = shares(rows, std::max(least, tall), kLeastRow);
     widths_ = shares(columns, kBoxes, std::min(kLeastColumn, kBoxes / static_cast<double>(columns.size())));
@@ -54,8 +62,8 @@ class ShardPicture {
       x = kLeft;
       for (size_t column = 0; column < widths_.size(); x += widths_[column++]) text += box(row, column, x, y);
     }
-    const std::string idle = idle_text();
-    if (!idle.empty()) text += words(kLeft, kTop + height_ + 28, "start", 13, kSoftInk, idle);
+    const std::string below = copies_text() + idle_text();
+    if (!below.empty()) text += words(kLeft, kTop + height_ + 28, "start", 13, kSoftInk, below);
     return document(sharding_.title, kWidth, kTop + height_ + 52, text);
   }
 
@@ -69,26 +77,43 @@ class ShardPicture {
                        escaped(concat(label, ": ", grouped(part.rows.size), " x ", grouped(part.columns.size),
                                       ", ", byte_size(bytes_of(part)))) +
                        "</title>\n";
-    text += part.empty()
-                ? element("rect", "x", x, "y", y, "width", w, "height", h, "rx", 4, "fill", "#ffffff",
-                          "stroke", kAxis, "stroke-dasharray", "3 2")
-                : element("rect", "x", x, "y", y, "width", w, "height", h, "rx", 4, "fill",
-                          hue_colour(212 + 360 * number / static_cast<double>(sharding_.parts.size()), 0.62,
-                                     0.78));
-    // Rotated if the label fits better upright: a character is about 0.55 of the font size wide.
+    if (part.empty() || part.devices.size() < 2 ||
+        h < kLeastRow * static_cast<double>(part.devices.size()) - 3)
+      return text + band(part, number, label, x, y, w, h) + "</g>\n";
+    const double each = (h + 3) / static_cast<double>(part.devices.size());
+    for (size_t i = 0; i < part.devices.size(); ++i)
+      text += band(part, number, device_label(part.devices[i]), x, y + each * static_cast<double>(i), w,
+                   each - 3);
+    return text + "</g>\n";
+  }
+
+  // A rectangle with its label, which is rotated if it fits better upright: a character is about 0.55 of the font
+  // size wide.
+  std::string band(const ArrayPart& part, double number, const std::string& label, double x, double y,
+                   double w, double h) const {
+    std::string text =
+        part.empty() ? element("rect", "x", x, "y", y, "width", w, "height", h, "rx", 4, "fill", "#ffffff",
+                               "stroke", kAxis, "stroke-dasharray", "3 2")
+                     : element("rect", "x", x, "y", y, "width", w, "height", h, "rx", 4, "fill",
+                               hue_colour(212 + 360 * number / static_cast<double>(sharding_.parts.size()),
+                                          0.62, 0.78));
     const double length = 0.55 * static_cast<double>(label.size());
     const double lying = std::min({15.0, w / length, h * 0.6}),
                  upright = std::min({15.0, h / length, w * 0.6});
     const double cx = x + w / 2, cy = y + h / 2;
     if (lying >= std::min(9.0, upright))
-      text += words(cx, cy + lying * 0.36, "middle", lying, kInk, label);
-    else
-      text += words(cx, cy + upright * 0.36, "middle", upright, kInk, label, "transform",
-                    concat("rotate(-90 ", number_text(cx), " ", number_text(cy), ")"));
-    return text + "</g>\n";
+      return text + words(cx, cy + lying * 0.36, "middle", lying, kInk, label);
+    return text + words(cx, cy + upright * 0.36, "middle", upright, kInk, label, "transform",
+                        concat("rotate(-90 ", number_text(cx), " ", number_text(cy), ")"));
   }
 
   static std::string number_text(double value) { return svg::number(value); }
+
+  std::string copies_text() const {
+    const bool copies =
+        std::ranges::any_of(sharding_.parts, [](const ArrayPart& part) { return part.devices.size() > 1; });
+    return copies ? "Boxes of one colour are copies of the same part. " : "";
+  }
 
   // Names the devices that hold no part.
   std::string idle_text() const {

@@ -88,6 +88,7 @@ void add_strategies_options(const Command& strategies, StrategiesArguments& to) 
       "installed ones]",
       to.data);
   add_path(strategies, "--json", "FILE.json", "Write all figures as JSON", to.json);
+  add_path(strategies, "--svg", "FILE.svg", "Draw time, memory and traffic side by side", to.svg);
 }
 
 }  // namespace

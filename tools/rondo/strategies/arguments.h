@@ -23,6 +23,7 @@ struct StrategiesArguments {
   uint64_t seed = 0;
   std::optional<std::string> data;
   std::string json;  // empty: not requested
+  std::string svg;
 
   static constexpr float kLenetLearningRate = 0.1f, kMlpLearningRate = 0.001f;
   static constexpr int64_t kMicroBatches = 4;

@@ -1,7 +1,7 @@
 #include <rondo/tools/rondo/strategies/strategies.h>
 
-#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/random/random.h>
+#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/nn/data/fashion_mnist.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/nn/strategies/stage_split.h>
@@ -127,7 +127,7 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
 
 void run_strategies(const StrategiesArguments& arguments, std::ostream& out) {
   check(arguments);
-  const OutputFile json("--json", arguments.json);
+  const OutputFile json("--json", arguments.json), svg("--svg", arguments.svg);
   const nn::NamedModel model = model_of(arguments);
   const nn::Graph graph = nn::make_graph(model.network, model.input);
   const bool lenet = arguments.model == "lenet";
@@ -178,6 +178,10 @@ void run_strategies(const StrategiesArguments& arguments, std::ostream& out) {
   if (json.wanted()) {
     json.write(strategies_json(report));
     out << "wrote " << json.shown() << "\n";
+  }
+  if (svg.wanted()) {
+    svg.write(strategies_svg(report));
+    out << "wrote " << svg.shown() << "\n";
   }
 }
 

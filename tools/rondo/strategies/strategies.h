@@ -31,6 +31,8 @@ struct StrategyReport {
 
 std::string strategies_text(const StrategyReport& report);
 std::string strategies_json(const StrategyReport& report);
+// Time, memory and traffic of the strategies, side by side.
+std::string strategies_svg(const StrategyReport& report);
 
 // Throws rondo::Error.
 void run_strategies(const StrategiesArguments& arguments, std::ostream& out);
