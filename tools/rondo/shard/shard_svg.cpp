@@ -62,7 +62,8 @@ class ShardPicture {
       x = kLeft;
       for (size_t column = 0; column < widths_.size(); x += widths_[column++]) text += box(row, column, x, y);
     }
-    const std::string below = copies_text() + idle_text();
+    const std::string copies = copies_text(), idle = idle_text();
+    const std::string below = copies + (copies.empty() || idle.empty() ? "" : " ") + idle;
     if (!below.empty()) text += words(kLeft, kTop + height_ + 28, "start", 13, kSoftInk, below);
     return document(sharding_.title, kWidth, kTop + height_ + 52, text);
   }
@@ -112,7 +113,7 @@ class ShardPicture {
   std::string copies_text() const {
     const bool copies =
         std::ranges::any_of(sharding_.parts, [](const ArrayPart& part) { return part.devices.size() > 1; });
-    return copies ? "Boxes of one colour are copies of the same part. " : "";
+    return copies ? "Boxes of one colour are copies of the same part." : "";
   }
 
   // Names the devices that hold no part.
