@@ -1,4 +1,4 @@
-// gemm_strided_batched() on the two products of the attention of a vision transformer, ViT-Base: for each of
+// gemm_strided_batched(), and gemm_batched() of the same matrices by pointers, on the two products of the attention of a vision transformer, ViT-Base: for each of
 // 12 heads of an image the scores, 197 queries x 197 keys of 64 values, and the weighted sums of the values.
 #include <rondo/bench/operators/product_sample.h>
 #include <rondo/bench/support/bench.h>
@@ -29,14 +29,21 @@ class BatchedProduct {
       : s_(shape),
         a_(normal_buffer<T>(s_.batches * s_.m * s_.k, 1)),
         b_(normal_buffer<T>(s_.batches * s_.k * s_.n, 2)),
-        c_(s_.batches * s_.m * s_.n) {}
+        c_(s_.batches * s_.m * s_.n),
+        a_at_(addresses(a_, s_.m * s_.k)),
+        b_at_(addresses(b_, s_.k * s_.n)),
+        c_at_(addresses(c_, s_.m * s_.n)) {}
 
-  Status run(Math math, cudaStream_t stream) {
-    return gemm_strided_batched(
-        MatrixBatchView<T>{c_.data(), s_.batches, s_.m, s_.n},
-        MatrixBatchView<T>{a_.data(), s_.batches, s_.m, s_.k},
-        MatrixBatchView<T>{b_.data(), s_.batches, s_.transpose_b ? s_.n : s_.k, s_.transpose_b ? s_.k : s_.n},
-        {.transpose_b = s_.transpose_b, .math = math}, stream);
+  Status run(bool by_pointers, Math math, cudaStream_t stream) {
+    const int64_t b_rows = s_.transpose_b ? s_.n : s_.k, b_cols = s_.transpose_b ? s_.k : s_.n;
+    const GemmOptions options = {.transpose_b = s_.transpose_b, .math = math};
+    if (by_pointers)
+      return gemm_batched(MatrixPointersView<T>{c_at_.data(), s_.batches, s_.m, s_.n},
+                          MatrixPointersView<T>{a_at_.data(), s_.batches, s_.m, s_.k},
+                          MatrixPointersView<T>{b_at_.data(), s_.batches, b_rows, b_cols}, options, stream);
+    return gemm_strided_batched(MatrixBatchView<T>{c_.data(), s_.batches, s_.m, s_.n},
+                                MatrixBatchView<T>{a_.data(), s_.batches, s_.m, s_.k},
+                                MatrixBatchView<T>{b_.data(), s_.batches, b_rows, b_cols}, options, stream);
   }
 
   bool is_right(Math math) const {
@@ -53,20 +60,29 @@ class BatchedProduct {
   }
 
  private:
+  // Of the packed matrices of `size` elements.
+  static std::vector<T*> addresses(Buffer<T>& matrices, int64_t size) {
+    std::vector<T*> all;
+    for (T* at = matrices.data(); at < matrices.data() + matrices.size(); at += size) all.push_back(at);
+    return all;
+  }
+
   BatchedShape s_;
   Buffer<T> a_, b_, c_;
+  Buffer<T*> a_at_, b_at_, c_at_;
 };
 
 template <class T>
-void add(const BatchedShape& shape, int64_t images, Math math) {
+void add(const BatchedShape& shape, bool by_pointers, int64_t images, Math math) {
   if (!check_math("", math).ok() || !check_factor_type("", dtype_of<T>).ok()) return;
   const char* const arithmetic = name_of(arithmetic_of(dtype_of<T>, math));
-  const std::string name = concat("gemm_strided_batched/", arithmetic, "/", shape.name, "/images:", images);
+  const char* const function = by_pointers ? "gemm_batched/" : "gemm_strided_batched/";
+  const std::string name = concat(function, arithmetic, "/", shape.name, "/images:", images);
   benchmark::RegisterBenchmark(
       name.c_str(),
       [=](benchmark::State& state) {
         BatchedProduct<T> product(shape);
-        const auto run = [&](cudaStream_t stream) { return product.run(math, stream); };
+        const auto run = [&](cudaStream_t stream) { return product.run(by_pointers, math, stream); };
         run_once(run);
         if (!product.is_right(math)) return state.SkipWithError("the product is wrong");
         const Work work = product.work();
@@ -81,9 +97,12 @@ const bool registered = register_on_device([] {
     for (const BatchedShape& shape :
          {BatchedShape{"scores", 12 * images, kTokens, kTokens, kWidth, true},
           BatchedShape{"weighted_sums", 12 * images, kTokens, kWidth, kTokens, false}}) {
-      for (const Math math : {Math::fp32, Math::tf32, Math::tf32x3}) add<float>(shape, images, math);
-      add<__nv_bfloat16>(shape, images, Math::fp32);
-      add<__half>(shape, images, Math::fp32);
+      for (const bool by_pointers : {false, true}) {
+        for (const Math math : {Math::fp32, Math::tf32, Math::tf32x3})
+          add<float>(shape, by_pointers, images, math);
+        add<__nv_bfloat16>(shape, by_pointers, images, Math::fp32);
+        add<__half>(shape, by_pointers, images, Math::fp32);
+      }
     }
 });
 

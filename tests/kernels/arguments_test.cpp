@@ -110,11 +110,40 @@ void add_batches(std::vector<Operation>& all) {
              stream);
        }});
 }
+
+// Operands are the arrays of pointers. The matrices behind them are not known to the host.
+template <class T>
+void add_batches_by_pointers(std::vector<Operation>& all) {
+  if (!check_factor_type("", dtype_of<T>).ok()) return;
+  all.push_back(
+      {concat("gemm_batched/", name_of(dtype_of<T>)), [](Arguments& a, cudaStream_t stream) {
+         const int64_t batches = a.size("batches", 3), m = a.size("m", 5), n = a.size("n", 6),
+                       k = a.size("k", 30);
+         const auto matrices = [&]<class E>(const char* name, int64_t rows, int64_t cols, int64_t stride,
+                                            E*) {
+           return a.pointers(name, MatrixPointersView<E>{nullptr, batches, rows, cols, stride}, 4096);
+         };
+         const T* const factor = nullptr;
+         T* const result = nullptr;
+         const int64_t c_stride = a.size("c.stride", 8, 6);
+         const auto va = matrices("a", m, k, a.size("a.stride", 32, 30), factor);
+         const auto vb = matrices("b", k, n, a.size("b.stride", 8, 6), factor);
+         const auto residual = matrices("residual", m, n, c_stride, factor);
+         const auto vc = matrices("c", m, n, c_stride, result);
+         return gemm_batched(
+             vc, va, vb, {.bias = a.input("bias", VectorView<const float>{nullptr, n}), .residual = residual},
+             stream);
+       }});
+}
+
 std::vector<Operation> batched_gemms() {
   std::vector<Operation> all;
   add_batches<float>(all);
   add_batches<__nv_bfloat16>(all);
   add_batches<__half>(all);
+  add_batches_by_pointers<float>(all);
+  add_batches_by_pointers<__nv_bfloat16>(all);
+  add_batches_by_pointers<__half>(all);
   return all;
 }
 

@@ -85,6 +85,21 @@ class Arguments {
   View output(const char* name, View view, std::vector<std::string> may_be = {}) {
     return operand(name, view, true, std::move(may_be));
   }
+  // An array of pointers, which no operation writes. The good calls, which come first, set the pointers: to
+  // matrices of `bytes` each, behind the operands.
+  template <class T>
+  MatrixPointersView<T> pointers(const char* name, MatrixPointersView<T> view, int64_t bytes) {
+    view = input(name, view);
+    if (way_ >= 0) return view;
+    std::byte* const matrices = memory_.begin_of(static_cast<int>(kSlots - std::ssize(operands_)));
+    EXPECT_LE(view.batches * bytes, kMaxBytes);
+    std::vector<std::byte*> addresses;
+    for (int64_t i = 0; i < view.batches; ++i) addresses.push_back(matrices + i * bytes);
+    throw_if_error(from_cuda(cudaMemcpy(const_cast<std::remove_const_t<T>**>(view.data), addresses.data(),
+                                        addresses.size() * sizeof(std::byte*), cudaMemcpyHostToDevice),
+                             "cudaMemcpy"));
+    return view;
+  }
   template <class T>
   const T* input_value(const char* name) {
     return input(name, VectorView<const T>{nullptr, 1}).data;

@@ -49,6 +49,25 @@ void add_batches(std::vector<Operation>& all) {
          }});
 }
 
+// Each matrix is an operand, with an alignment of its own.
+template <class T>
+void add_batches_by_pointers(std::vector<Operation>& all) {
+  if (!check_factor_type("", dtype_of<T>).ok()) return;
+  constexpr int64_t kBatches = 2, kM = 36, kN = 40, kK = 32;
+  all.push_back({concat("gemm_batched_", name_of(dtype_of<T>)), [=](Operands& o) {
+                   std::vector<T*> a, b, c;
+                   for (int64_t i = 0; i < kBatches; ++i) {
+                     c.push_back(o.in_out(o.values_of<T>(kM * kN)));
+                     a.push_back(o.in(o.values_of<T>(kM * kK)));
+                     b.push_back(o.in(o.values_of<T>(kK * kN)));
+                   }
+                   return gemm_batched(MatrixPointersView<T>{o.in_aligned(c), kBatches, kM, kN},
+                                       MatrixPointersView<T>{o.in_aligned(a), kBatches, kM, kK},
+                                       MatrixPointersView<T>{o.in_aligned(b), kBatches, kK, kN},
+                                       {.beta = 0.5f, .bias = {o.in(kN), kN}}, o.stream());
+                 }});
+}
+
 template <class T>
 void add_tensor_products(std::vector<Operation>& all) {
   constexpr int64_t kM = 40, kN = 40, kK = 64;
@@ -92,6 +111,9 @@ void add_products(std::vector<Operation>& all) {
   add_batches<float>(all);
   add_batches<__nv_bfloat16>(all);
   add_batches<__half>(all);
+  add_batches_by_pointers<float>(all);
+  add_batches_by_pointers<__nv_bfloat16>(all);
+  add_batches_by_pointers<__half>(all);
   add_tensor_products<float>(all);
   add_tensor_products<__nv_bfloat16>(all);
   add_tensor_products<__half>(all);
