@@ -183,6 +183,9 @@ class Translator {
           (syntax_.at(i - 1).is(">") && syntax_.at(i - 2).is("-")))
         continue;
       const std::string name(syntax_.at(i).text);
+      // clock() of the C library is another function.
+      if (name == "clock" && syntax_.at(i + 1).is("(") && !syntax_.at(i - 1).is("::"))
+        edits_[i].before += "simt::";
       if (dynamic_arrays_.count(name) != 0 && body.parameters.count(name) == 0) mentioned.insert(name);
     }
     if (!mentioned.empty()) {
