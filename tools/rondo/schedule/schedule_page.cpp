@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/pages/page.h>
 #include <rondo/tools/rondo/schedule/schedule.h>
 #include <rondo/tools/rondo/schedule/schedule_json.h>
@@ -15,7 +16,7 @@ std::string schedule_page(const ScheduleArguments& arguments) {
                      {{"style", kPageStyle},
                       {"own-style", kSchedulePageStyle},
                       {"script", kSchedulePageScript},
-                      {"ranks", std::to_string(arguments.ranks)},
+                      {"ranks", exact_text(arguments.ranks)},
                       {"data", json_in_page(schedule_json(arguments, ranks))},
                       {"table", text_in_page(schedule_text(arguments.ranks, arguments.bytes))}});
 }
