@@ -88,7 +88,7 @@ template <class C, class A, class B>
 //   other matrix of c, no matrix of a or b, no array of pointers and not the bias. residual[i] may be c[i]
 //   and must overlap no other matrix of c.
 // Errors: what depends on the pointers is not checked. A null or misaligned pointer, or one that is not to
-//   device memory, is an error of the device (Status::device_failed, at a later call). A residual is a view of
+//   device memory, is an error of the device (device_failed, at a later call). A residual is a view of
 //   pointers, too.
 // Traffic: that of the matrices, and 8 bytes a matrix. A block reads its pointers before its first copy, which
 //   adds the latency of a load.
