@@ -1,6 +1,6 @@
-# simt_program(TARGET SOURCE...): a program for the CPU executor. Its .cu files are CUDA C++ as nvcc compiles it,
-# with <<<>>>, __shared__ and the like; they are preprocessed, translated (tools/simt/translate) and compiled as
-# C++. Include folders, definitions and options of the target apply to them.
+# simt_program(TARGET SOURCE...): a program for the CPU executor. Its .cu files are CUDA C++ as nvcc compiles
+# it, with <<<>>>, __shared__ and the like; they are preprocessed, translated (tools/simt/translate) and
+# compiled as C++. Include folders, definitions and options of the target apply to them.
 function(simt_program target)
   set(executor simt)
   set(translator simt-translate)

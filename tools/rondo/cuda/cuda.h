@@ -26,8 +26,9 @@ struct CudaArguments {
   bool observes() const { return check || bounds || count; }
 };
 
-// Returns the exit code of the program: 3 if there were findings of --check or --bounds, 128 plus the signal that
-// ended it. Throws rondo::Error; a bad_argument if a source is refused by the translation or the compiler.
+// Returns the exit code of the program: 3 if there were findings of --check or --bounds, 128 plus the signal
+// that ended it. Throws rondo::Error; a bad_argument if a source is refused by the translation or the
+// compiler.
 int run_cuda(const CudaArguments& arguments, std::ostream& out);
 
 void add_cuda(Program& program);

@@ -119,7 +119,8 @@ class StepBuilder {
     }
   }
 
-  // The ranks at the same position of all groups hold partial sums of the same chunk. Each computes one slice.
+  // The ranks at the same position of all groups hold partial sums of the same chunk. Each computes one
+  // slice.
   void exchange(int m) {
     const auto slice_of = [&](int rank) {  // at a position, the ring completes the next one's chunk
       return ring::next_position(rank % m, m) * groups() + rank / m;

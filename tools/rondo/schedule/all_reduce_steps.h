@@ -1,10 +1,11 @@
-// The steps of an all-reduce by each algorithm: which rank sends how many bytes to which other rank, what every
-// rank holds of every chunk afterwards, and how long a step takes on links with a latency and a bandwidth.
+// The steps of an all-reduce by each algorithm: which rank sends how many bytes to which other rank, what
+// every rank holds of every chunk afterwards, and how long a step takes on links with a latency and a
+// bandwidth.
 //
-// The steps follow collectives/algorithms: the ring is that of ring_schedule.h; `direct` reads and writes with
-// peer access, in one kernel; `root` copies the inputs to rank 0 one after the other, and the result back;
-// `hierarchical` has a ring in each group and a direct exchange between the groups. A chunk is shown as one
-// copy; the library cuts large chunks into segments (segments_of()).
+// The steps follow collectives/algorithms: the ring is that of ring_schedule.h; `direct` reads and writes
+// with peer access, in one kernel; `root` copies the inputs to rank 0 one after the other, and the result
+// back; `hierarchical` has a ring in each group and a direct exchange between the groups. A chunk is shown as
+// one copy; the library cuts large chunks into segments (segments_of()).
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
@@ -76,8 +77,8 @@ constexpr int64_t input_value(int rank, int chunk, int ranks) {
 // The sum of the inputs of a chunk that are added.
 int64_t value_of(const ChunkState& state, int chunk, int ranks);
 
-// The size of the groups if none is given: as few groups as possible, but at least as many ranks in a group as
-// groups; a single group if the number of ranks is prime.
+// The size of the groups if none is given: as few groups as possible, but at least as many ranks in a group
+// as groups; a single group if the number of ranks is prime.
 int default_group_size(int ranks);
 
 }  // namespace rondo::program

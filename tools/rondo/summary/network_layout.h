@@ -1,8 +1,8 @@
 // NetworkLayout: the positions of a network's operations in a picture, and the edges between them.
 //
 // The longest path from input to output is the first column, one box per row. Parallel operations, such as
-// the convolution of a shortcut, are in columns further right. Normalisations and activations share the box of
-// the operation before them, and a block that is repeated is drawn once.
+// the convolution of a shortcut, are in columns further right. Normalisations and activations share the box
+// of the operation before them, and a block that is repeated is drawn once.
 #pragma once
 
 #include <rondo/nn/diagnostics/summary.h>

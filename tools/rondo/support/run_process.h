@@ -13,8 +13,8 @@ struct ProcessOptions {
 };
 
 // Starts words[0], which is looked up in PATH, with the other words as arguments, and waits. Returns its exit
-// code, or 128 plus the signal that ended it. Meanwhile this process ignores Ctrl-C, which the other one gets,
-// too. Throws an Error if the program can't be started.
+// code, or 128 plus the signal that ended it. Meanwhile this process ignores Ctrl-C, which the other one
+// gets, too. Throws an Error if the program can't be started.
 int run_process(const std::vector<std::string>& words, const ProcessOptions& options = {});
 
 }  // namespace rondo::program

@@ -1,5 +1,5 @@
-// simt-translate INPUT OUTPUT: translates a preprocessed CUDA C++ source ("-" is the standard stream). Exit code
-// 1, and a message with file and line, if something in it can't be translated.
+// simt-translate INPUT OUTPUT: translates a preprocessed CUDA C++ source ("-" is the standard stream). Exit
+// code 1, and a message with file and line, if something in it can't be translated.
 #include <cstdio>
 #include <fstream>
 #include <iostream>

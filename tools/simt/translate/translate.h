@@ -1,7 +1,7 @@
 // From CUDA C++ to C++ for the executor.
 //
-// The input is a preprocessed source, so that macros are expanded and headers are there; what is rewritten are
-// tokens, and each keeps its line. CUDA C++ has four things that C++ does not have:
+// The input is a preprocessed source, so that macros are expanded and headers are there; what is rewritten
+// are tokens, and each keeps its line. CUDA C++ has four things that C++ does not have:
 //
 //   a launch        kernel<T><<<grid, block, bytes, stream>>>(a, b)
 //                   (simt::PendingLaunch(grid, block, bytes, stream), kernel<T>(a, b))
@@ -14,7 +14,8 @@
 //                   extern __shared__ T values[] becomes a pointer to the dynamic shared memory: where it
 //                   is declared, or at the begin of each body that mentions it
 //   variables       __constant__ float filter[64];
-//                   float simt_first_filter[64]; and a binding of the name to the copy of the device that runs
+//                   float simt_first_filter[64]; and a binding of the name to the copy of the device that
+// runs
 //                   the code (simt/variables.h)
 //
 // System headers are not rewritten, but for the qualifiers.
