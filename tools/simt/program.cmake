@@ -15,6 +15,8 @@ function(simt_program target)
   set(system $<TARGET_PROPERTY:${executor},INTERFACE_INCLUDE_DIRECTORIES>)
   set(folders $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
   set(definitions $<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
   foreach(source IN LISTS ARGN)
     cmake_path(GET source EXTENSION LAST_ONLY extension)
     if(NOT extension STREQUAL ".cu")
@@ -25,7 +27,7 @@ function(simt_program target)
     string(MAKE_C_IDENTIFIER ${source} name)
     set(stem ${CMAKE_CURRENT_BINARY_DIR}/${target}_${name})
     add_custom_command(OUTPUT ${stem}.translated.ii
-      COMMAND ${CMAKE_CXX_COMPILER} -E -x c++ -std=c++20 -isystem "$<JOIN:${system},;-isystem;>"
+      COMMAND ${CMAKE_CXX_COMPILER} -E -x c++ -std=c++20 ${flags} -isystem "$<JOIN:${system},;-isystem;>"
         "$<$<BOOL:${folders}>:-I$<JOIN:${folders},;-I>>" "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
         "$<TARGET_PROPERTY:${target},COMPILE_OPTIONS>" -D__CUDACC__ -D__NVCC__ -DSIMT_TRANSLATE
         -include cuda_runtime.h -MD -MF ${stem}.d -MT ${stem}.translated.ii ${path} -o ${stem}.ii

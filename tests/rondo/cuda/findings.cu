@@ -35,6 +35,23 @@ __global__ void diverges() {
   if (threadIdx.x < 16) __syncthreads();
   else if (threadIdx.x < 32) __syncwarp(0xFFFFFFFFu);
 }
+__global__ void wide_at_end(float* out) { *reinterpret_cast<float4*>(out + 996) = float4{1, 2, 3, 4}; }
+__global__ void wide_over_end(float* out) {
+  *reinterpret_cast<float4*>(reinterpret_cast<char*>(out) + kCount * sizeof(float)) = float4{1, 2, 3, 4};
+}
+struct Shape {
+  float side;
+  __device__ explicit Shape(float s) : side(s) {}
+  __device__ virtual float area() const { return side * side; }
+};
+__global__ void heap(float* out) {
+  Shape* const shape = new Shape(3);
+  int* const numbers = static_cast<int*>(malloc(4 * sizeof(int)));
+  numbers[3] = 1;
+  out[threadIdx.x] = shape->area() + static_cast<float>(numbers[3]);
+  delete shape;
+  free(numbers);
+}
 __global__ void right(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
 
 int main(int argc, char** argv) {
@@ -68,6 +85,33 @@ int main(int argc, char** argv) {
     case 8: sums_unwritten<<<1, 32>>>(a, b); break;
     case 9: copies<<<1, 32>>>({a, nullptr}); break;
     case 10: diverges<<<1, 32>>>(); break;
+    case 12: wide_at_end<<<1, 1>>>(a); heap<<<1, 32>>>(b); break;
+    case 13: {
+      float* odd;
+      cudaMalloc(&odd, kCount * sizeof(float) + 8);  // a float4 that begins inside ends behind
+      wide_over_end<<<1, 1>>>(odd);
+      break;
+    }
+    case 14: {
+      const float** table;
+      float* other;
+      cudaSetDevice(1);
+      cudaMalloc(&other, sizeof(host));
+      cudaMemset(other, 0, sizeof(host));
+      cudaDeviceSynchronize();
+      cudaSetDevice(0);
+      cudaMallocHost(&table, sizeof(float*));
+      table[0] = other;  // of a device without peer access
+      indirect<<<1, 32>>>(table, a);
+      break;
+    }
+    case 15:
+      for (int i = 0; i < 40000; ++i) {
+        float* piece = nullptr;
+        if (cudaMalloc(&piece, 1000) != cudaSuccess) std::printf("no memory at %d\n", i);
+        cudaFree(piece);
+      }
+      break;
     case 11: right<<<1, 32>>>(a, b); std::printf("%g\n", b[3]); break;
     default: right<<<1, 32>>>(a, b);
   }

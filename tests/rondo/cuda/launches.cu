@@ -32,13 +32,24 @@ __global__ void apply(int* out, F f) { out[linear()] = f(linear()); }
 __global__ void overloaded(int* out, int value) { out[linear()] = value; }
 __global__ void overloaded(int* out, float value) { out[linear()] = static_cast<int>(value * 10); }
 __global__ void ignores(int* out, int, float (*)(float), const int[]) { out[linear()] = 5; }
-struct Pair { int first, second; };
+struct Pair {
+  int first, second;
+  __host__ __device__ int sum() const { return first + second; }
+};
 __global__ void takes_struct(int* out, Pair pair) { out[linear()] = pair.first * 10 + pair.second; }
 namespace inner { namespace {
 __global__ void nested(int* out, int value) { out[linear()] = value; }
 } }  // namespace inner
 __global__ void declared_first(int* out);
 extern "C" __global__ void c_linkage(int* out) { out[linear()] = 21; }
+
+__global__ void takes_attribute(int* out, [[maybe_unused]] int unused) { out[linear()] = 6; }
+__global__ void takes_pointers(int* out, float (*__restrict__ rows)[4], float (*const function)(float)) {
+  out[linear()] = rows == nullptr && function == nullptr ? 7 : 0;
+}
+__global__ [[maybe_unused]] void has_attribute(int* out) { out[linear()] = 8; }
+template <int (Pair::*M)() const>
+__global__ void calls_member(int* out, Pair pair) { out[linear()] = (pair.*M)(); }
 
 template <int N>
 struct Size { static constexpr int value = N; };
@@ -51,6 +62,14 @@ int launch_in_argument(int* out) {
   plain<<<kBlocks, kThreads>>>(out, 1);
   return 2;
 }
+// Waits: a block of this kernel may run on this thread, in the middle of the outer launch.
+int waits_in_argument(int* out) {
+  int value = 0;
+  plain<<<kBlocks, kThreads>>>(out, 30);
+  CHECK(cudaMemcpy(&value, out, sizeof(int), cudaMemcpyDeviceToHost));
+  return value + 1;
+}
+int throws() { throw 5; }
 template <class T>
 void from_template(T* out) {
   sized<T, 4><<<dim3(kBlocks), dim3(Size<kThreads>::value)>>>(out);
@@ -83,6 +102,24 @@ int main() {
   declared_first<<<kBlocks, kThreads>>>(out); show("declared_first", out);
   c_linkage<<<kBlocks, kThreads>>>(out); show("c_linkage", out);
   plain<<<kBlocks, kThreads>>>(out, launch_in_argument(out)); show("launch in an argument", out);
+  plain<<<kBlocks, kThreads>>>(out, waits_in_argument(out)); show("wait in an argument", out);
+  try {
+    plain<<<kBlocks, kThreads>>>(out, throws());
+  } catch (int value) {
+    std::printf("an argument throws: %d\n", value);
+  }
+  takes_attribute<<<kBlocks, kThreads>>>(out, 1); show("attribute of a parameter", out);
+  takes_pointers<<<kBlocks, kThreads>>>(out, nullptr, nullptr); show("pointers", out);
+  has_attribute<<<kBlocks, kThreads>>>(out); show("attribute of a kernel", out);
+  calls_member<&Pair::sum><<<kBlocks, kThreads>>>(out, {3, 4}); show("pointer to a member", out);
+  apply<<<kBlocks, kThreads>>>(out, [=] __host__ __device__(int i) { return 3 * i + kThreads; });
+  show("lambda of both", out);
+  apply<<<kBlocks, kThreads>>>(out, []<class T> __device__(T i) { return i + 1; }); show("generic lambda", out);
+  if (true) (*pointer)<<<kBlocks, kThreads>>>(out, 22); show("after if", out);
+  switch (kBlocks) {
+    case 3: plain<<<kBlocks, kThreads>>>(out, 23);
+  }
+  show("after a label", out);
   LAUNCH(plain, kBlocks, dim3(kThreads, 1), out, 17); show("macro", out);
   LAUNCH((sized<int, 18>), kBlocks, kThreads, out); show("macro with a template", out);
   cudaStream_t stream;

@@ -46,12 +46,10 @@ std::map<std::string, std::string> environment_of(const CudaArguments& arguments
   return environment;
 }
 
-void explain_signal(int code) {
-  if (code <= 128 || code > 192) return;
-  std::cerr << "rondo: the program was ended by signal " << code - 128 << " (" << strsignal(code - 128)
-            << ")";
-  if (code - 128 == SIGSEGV || code - 128 == SIGBUS)
-    std::cerr << "; --bounds names a wrong access of a kernel";
+void explain_signal(int signal) {
+  if (signal == 0) return;
+  std::cerr << "rondo: the program was ended by signal " << signal << " (" << strsignal(signal) << ")";
+  if (signal == SIGSEGV || signal == SIGBUS) std::cerr << "; --bounds names a wrong access of a kernel";
   std::cerr << std::endl;
 }
 
@@ -60,11 +58,11 @@ int run_checked(const CudaArguments& arguments, const std::vector<std::string>& 
   std::map<std::string, std::string> environment = environment_of(arguments);
   if (arguments.check) environment["SIMT_CHECK"] = "1";
   if (arguments.bounds) environment["SIMT_BOUNDS"] = "1";
-  const int code = run_process(command, {.environment = environment});
-  explain_signal(code);
-  if ((arguments.check || arguments.bounds) && code != simt::kExitCodeOfFindings && code <= 128)
+  const ProcessEnd end = run_process(command, {.environment = environment});
+  explain_signal(end.signal);
+  if ((arguments.check || arguments.bounds) && end.signal == 0 && end.code != simt::kExitCodeOfFindings)
     std::cerr << "rondo: 0 findings" << std::endl;
-  return code;
+  return end.code;
 }
 
 // Runs the program and shows the counts. After a run with checks its output was seen already.
@@ -74,26 +72,29 @@ int run_counted(const CudaArguments& arguments, const std::vector<std::string>& 
   const fs::path file = folder / "counts.json";
   environment["SIMT_COUNT"] = file.string();
   const bool again = arguments.check || arguments.bounds;
-  const int code = run_process(command, {.environment = environment,
-                                         .standard_output = again ? "/dev/null" : "",
-                                         .standard_error = again ? "/dev/null" : ""});
-  if (!again) explain_signal(code);
+  const ProcessEnd end = run_process(command, {.environment = environment,
+                                               .standard_output = again ? "/dev/null" : "",
+                                               .standard_error = again ? "/dev/null" : ""});
+  if (!again) explain_signal(end.signal);
   if (fs::exists(file))
     show_counts(file, out);
   else
     std::cerr << "rondo: there are no counts, because the program did not call exit() or return from main()"
               << std::endl;
-  return code;
+  return end.code;
 }
 
 }  // namespace
 
 int run_cuda(const CudaArguments& arguments, std::ostream& out) {
+  const bool keep = !arguments.output.empty();
+  for (const std::string& file : arguments.files)
+    if (keep && fs::exists(arguments.output) && fs::exists(file) && fs::equivalent(arguments.output, file))
+      throw Error(bad_argument("-o is '", arguments.output, "', which is one of the sources"));
   const TemporaryFolder folder;
   Toolchain toolchain(arguments, folder.path());
   std::vector<fs::path> objects;
   for (const std::string& file : arguments.files) objects.push_back(toolchain.compile(file));
-  const bool keep = !arguments.output.empty();
   const fs::path program = keep ? fs::absolute(arguments.output) : folder.path() / "program";
   toolchain.link(objects, program);
   if (keep) return 0;

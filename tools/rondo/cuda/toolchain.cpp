@@ -101,8 +101,7 @@ std::vector<std::string> Toolchain::language() const {
 }
 
 std::vector<std::string> Toolchain::preprocessing() const {
-  std::vector<std::string> options = language();
-  options.insert(options.end(), {"-isystem", executor_.headers.string(), "-D__CUDACC__", "-D__NVCC__"});
+  std::vector<std::string> options = {"-isystem", executor_.headers.string(), "-D__NVCC__"};
   for (const std::string& folder : arguments_.include_folders) options.push_back("-I" + folder);
   for (const std::string& definition : arguments_.definitions) options.push_back("-D" + definition);
   options.insert(options.end(), arguments_.compiler_options.begin(), arguments_.compiler_options.end());
@@ -126,12 +125,13 @@ std::vector<std::string> Toolchain::code_options() const {
 fs::path Toolchain::translate(const std::string& file, const fs::path& stem) const {
   const fs::path preprocessed = fs::path(stem) += ".ii", translated = fs::path(stem) += ".translated.ii",
                  errors = fs::path(stem) += ".errors";
-  std::vector<std::string> command = {arguments_.compiler, "-E", "-x", "c++", "-include", "cuda_runtime.h",
-                                      "-DSIMT_TRANSLATE"};
-  const std::vector<std::string> options = preprocessing();
-  command.insert(command.end(), options.begin(), options.end());
+  std::vector<std::string> command = {
+      arguments_.compiler, "-E",          "-x", "c++", "-include", "cuda_runtime.h",
+      "-DSIMT_TRANSLATE",  "-D__CUDACC__"};
+  for (const std::vector<std::string>& options : {language(), preprocessing()})
+    command.insert(command.end(), options.begin(), options.end());
   command.insert(command.end(), {file, "-o", preprocessed.string()});
-  const int status = run_process(command, {.standard_error = errors.string()});
+  const int status = run_process(command, {.standard_error = errors.string()}).code;
   const std::string messages = read_file(errors);
   std::cerr << messages << std::flush;
   if (status != 0) {
@@ -155,13 +155,14 @@ fs::path Toolchain::compile(const std::string& file) {
   const fs::path stem = folder_ / concat(++compiled_, "-", fs::path(file).filename().string());
   const fs::path object = fs::path(stem) += ".o";
   std::vector<std::string> command = {arguments_.compiler};
-  const std::vector<std::string> standard = language(), code = code_options();
-  command.insert(command.end(), standard.begin(), standard.end());
-  command.insert(command.end(), code.begin(), code.end());
+  const bool is_c = extension == ".c";
+  for (const std::vector<std::string>& options :
+       {is_c ? std::vector<std::string>() : language(), code_options()})
+    command.insert(command.end(), options.begin(), options.end());
   if (is_one_of(extension, {".cpp", ".cc", ".cxx", ".c", ".C"})) {
     const std::vector<std::string> options = preprocessing();
     command.insert(command.end(), options.begin(), options.end());
-    if (extension == ".c") command.insert(command.end(), {"-x", "c++"});
+    if (is_c) command.insert(command.end(), {"-x", "c"});
     command.push_back(file);
   } else if (extension == ".cu") {
     command.insert(command.end(), {"-x", "c++-cpp-output", translate(file, stem).string()});
@@ -170,7 +171,7 @@ fs::path Toolchain::compile(const std::string& file) {
         bad_argument("'", file, "' is not a source (.cu, .cpp, .cc, .cxx, .c), an object or an archive"));
   }
   command.insert(command.end(), {"-c", "-o", object.string()});
-  if (run_process(command) != 0) refuse_source(file, arguments_.compiler.c_str());
+  if (run_process(command).code != 0) refuse_source(file, arguments_.compiler.c_str());
   return object;
 }
 
@@ -183,7 +184,7 @@ void Toolchain::link(const std::vector<fs::path>& objects, const fs::path& progr
   if (arguments_.observes()) command.emplace_back("-lbacktrace");
   for (const char* const library : kExecutorNeeds) command.emplace_back(library);
   command.insert(command.end(), {"-o", program.string()});
-  if (run_process(command) != 0)
+  if (run_process(command).code != 0)
     throw Error(bad_argument("the program was not linked: the errors are above"));
 }
 

@@ -49,7 +49,7 @@ class IgnoreInterrupts {
 
 }  // namespace
 
-int run_process(const std::vector<std::string>& words, const ProcessOptions& options) {
+ProcessEnd run_process(const std::vector<std::string>& words, const ProcessOptions& options) {
   std::vector<std::string> copies = words, environment = environment_with(options.environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -75,7 +75,8 @@ int run_process(const std::vector<std::string>& words, const ProcessOptions& opt
     throw Error(bad_argument("'", copies.front(), "' can't be started: ", std::strerror(error)));
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status)};
+  return {WEXITSTATUS(status), 0};
 }
 
 }  // namespace rondo::program

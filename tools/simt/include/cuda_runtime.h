@@ -13,8 +13,8 @@
 #include <simt/device.h>
 #include <simt/kernel_functions.h>
 #include <simt/launch.h>
-#include <simt/translated.h>
 #include <simt/symbols.h>
+#include <simt/translated.h>
 #include <simt/variables.h>
 #include <vector_functions.h>
 
@@ -69,6 +69,12 @@ inline cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAd
 
 inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) {
   return cudaEventCreateWithFlags(event, flags);
+}
+
+// The form before CUDA 12. There are no errors that a node or a log would explain.
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphNode_t* /*node*/,
+                                        char* /*log*/, size_t /*log_bytes*/) {
+  return cudaGraphInstantiate(exec, graph, 0);
 }
 
 inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return {x, y, z}; }

@@ -93,11 +93,19 @@ size_t Syntax::before_angle(size_t i) const {
   return kNowhere;
 }
 
+bool Syntax::is_label(size_t colon) const {
+  if (is_name(colon - 1) && is_one_of(at(colon - 2), {";", "{", "}"})) return true;
+  for (size_t k = colon; k-- > 0 && !is_one_of(at(k), {";", "{", "}", "?", ":"});)
+    if (at(k).is("case")) return true;
+  return false;
+}
+
 size_t Syntax::begin_of_declaration(size_t i) const {
   for (size_t k = i; k-- > 0;) {
     const Token& token = at(k);
     if (token.kind == Kind::directive || is_one_of(token, {";", "{", "}"})) return k + 1;
-    if (token.is(":") && is_one_of(at(k - 1), {"public", "private", "protected"})) return k + 1;
+    if (token.is(":") && is_one_of(at(k - 1), {"public", "private", "protected", "default"})) return k + 1;
+    if (token.is(":") && is_label(k)) return k + 1;
     if (is_one_of(token, {")", "]"}) && match(k) != kNowhere) k = match(k);
   }
   return 0;
@@ -116,6 +124,11 @@ size_t Syntax::begin_of_postfix(size_t i) const {
       if (match(begin) == kNowhere) return begin;
       begin = match(begin);
       const Token& before = at(begin - 1);
+      // "if (x) (*f)<<<1, 1>>>()"
+      const size_t of_statement = before.is(")") ? match(begin - 1) : kNowhere;
+      if (of_statement != kNowhere && of_statement != 0 &&
+          is_one_of(at(of_statement - 1), {"if", "while", "for", "switch", "constexpr"}))
+        return begin;
       const bool is_call =
           (before.kind == Kind::identifier && !ends_expression(before)) || is_one_of(before, {")", "]", ">"});
       if (!is_call) return begin;
@@ -166,6 +179,8 @@ std::optional<Function> function_at(const Syntax& syntax, size_t i) {
       while (k < syntax.size() && !syntax.at(k).is("(")) ++k;
     } else if (token.is("<")) {
       k = syntax.after_angle(k);
+    } else if (token.is("[") && syntax.at(k + 1).is("[") && syntax.match(k) != kNowhere) {
+      k = syntax.match(k) + 1;  // an attribute
     } else if (token.is("(")) {
       if (function.name == kNowhere) return {};
       function.parameters = k;
@@ -227,6 +242,14 @@ std::vector<std::pair<size_t, size_t>> divide(const Syntax& syntax, size_t begin
   return parts;
 }
 
+// The name in "(*name)", "(*__restrict__ name)" or "(Class::*name)" at `open`, or kNowhere.
+size_t name_in_brackets(const Syntax& syntax, size_t open) {
+  if (syntax.match(open) == kNowhere) return kNowhere;
+  const size_t last = syntax.match(open) - 1;
+  const bool declares = is_one_of(syntax.at(last - 1), {"*", "&"}) || is_specifier(syntax.at(last - 1));
+  return declares && syntax.is_name(last) && !is_specifier(syntax.at(last)) ? last : kNowhere;
+}
+
 Parameter parameter_of(const Syntax& syntax, size_t begin, size_t end) {
   Parameter parameter;
   size_t last = kNowhere, words = 0;
@@ -241,12 +264,14 @@ Parameter parameter_of(const Syntax& syntax, size_t begin, size_t end) {
     } else if (takes_operand(token) && syntax.at(k + 1).is("(")) {
       k = syntax.match(k + 1) == kNowhere ? end : syntax.match(k + 1) + 1;
       ++words;
-    } else if (token.is("(") && syntax.at(k + 1).is("*") && syntax.is_name(k + 2)) {  // void (*name)(int)
-      parameter.name = syntax.at(k + 2).text;
+    } else if (token.is("(") && name_in_brackets(syntax, k) != kNowhere) {  // void (*name)(int)
+      parameter.name = syntax.at(name_in_brackets(syntax, k)).text;
       return parameter;
     } else if (token.is("(") && syntax.at(k + 1).is("*") && syntax.at(k + 2).is(")")) {  // void (*)(int)
       parameter.end = k + 2;
       return parameter;
+    } else if (token.is("[") && syntax.at(k + 1).is("[") && syntax.match(k) != kNowhere) {
+      k = syntax.match(k) + 1;  // an attribute
     } else if (is_one_of(token, {"(", "[", "{"}) && syntax.match(k) != kNowhere) {
       if (token.is("[")) end = std::min(end, k);
       k = syntax.match(k) + 1;

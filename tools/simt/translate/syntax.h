@@ -31,6 +31,8 @@ class Syntax {
   bool is_triple(size_t i, std::string_view bracket) const;
   // The token after the template arguments that "<" at i begins, or i + 1 if none do.
   size_t after_angle(size_t i) const;
+  // The "<" of the ">" at i, or kNowhere.
+  size_t before_angle(size_t i) const;
   // The first token of the declaration or statement that contains i: after ";", "{", "}", an access label or
   // a directive.
   size_t begin_of_declaration(size_t i) const;
@@ -38,7 +40,7 @@ class Syntax {
   size_t begin_of_postfix(size_t i) const;
 
  private:
-  size_t before_angle(size_t i) const;  // the "<" of the ">" at i
+  bool is_label(size_t colon) const;  // "name:", "case 1:"
 
   const std::vector<Token>& tokens_;
   std::vector<size_t> match_;

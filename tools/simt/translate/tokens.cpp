@@ -1,5 +1,6 @@
 #include "tokens.h"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <utility>
@@ -7,8 +8,10 @@
 namespace simt::translate {
 namespace {
 
+// Bytes of UTF-8 count as letters.
 bool begins_name(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c < 0;
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isalpha(byte) || c == '_' || c == '$' || byte >= 0x80;
 }
 bool in_name(char c) { return begins_name(c) || std::isdigit(static_cast<unsigned char>(c)); }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\f' || c == '\v' || c == '\r'; }

@@ -97,7 +97,11 @@ class Translator {
       shared_.push_back(i);
       return;
     }
-    if (syntax_.at(i - 1).is("]")) {
+    size_t before = i - 1;  // "[=]", or "[]<class T>"
+    while (is_qualifier(syntax_.at(before))) --before;
+    if (syntax_.at(before).is(">") && syntax_.before_angle(before) != kNowhere)
+      before = syntax_.before_angle(before) - 1;
+    if (syntax_.at(before).is("]") && !syntax_.at(before - 1).is("]")) {
       lambda(i);
       return;
     }
@@ -146,6 +150,7 @@ class Translator {
     size_t end = begin;
     bool constant = false, constant_memory = false, managed = false;
     for (; end < syntax_.size() && !syntax_.at(end).is(";"); ++end) {
+      if (syntax_.at(end).is("<")) end = syntax_.after_angle(end) - 1;
       if (syntax_.at(end).is("(") || syntax_.at(end).is("{")) {
         if (syntax_.match(end) == kNowhere) return;
         end = syntax_.match(end);
@@ -168,8 +173,9 @@ class Translator {
         bind = "[](void* copy) { simt::detail::bind_variable(" + first + ", " + slot + ", copy); }";
       }
       const char* const kind = managed ? "managed" : constant_memory ? "constant" : "device";
-      edits_[end].after += " [[maybe_unused]] static const simt::DeviceVariable simt_variable_" + name + "(&" +
-                           first + ", sizeof(" + first + "), simt::VariableKind::" + kind + ", " + bind + ");";
+      edits_[end].after += " [[maybe_unused]] static const simt::DeviceVariable simt_variable_" + name +
+                           "(&" + first + ", sizeof(" + first + "), simt::VariableKind::" + kind + ", " +
+                           bind + ");";
     }
   }
 
@@ -183,15 +189,18 @@ class Translator {
           (syntax_.at(i - 1).is(">") && syntax_.at(i - 2).is("-")))
         continue;
       const std::string name(syntax_.at(i).text);
-      // clock() of the C library is another function.
-      if (name == "clock" && syntax_.at(i + 1).is("(") && !syntax_.at(i - 1).is("::"))
-        edits_[i].before += "simt::";
+      // clock() and malloc() of the C library are other functions.
+      if ((name == "clock" || name == "malloc") && syntax_.at(i + 1).is("(") && !syntax_.at(i - 1).is("::"))
+        edits_[i].before += name == "clock" ? "simt::" : "simt::kernel_";
+      if (name == "new" && !syntax_.at(i + 1).is("(") && !syntax_.at(i - 1).is("operator"))
+        edits_[i].after += " (simt::kernel_heap)";
       if (dynamic_arrays_.count(name) != 0 && body.parameters.count(name) == 0) mentioned.insert(name);
     }
     if (!mentioned.empty()) {
       begin += " {";
       for (const std::string& name : mentioned)
-        begin += " auto* const " + name + " = simt::dynamic_shared<decltype(" + dynamic_arrays_.at(name) + ")>();";
+        begin +=
+            " auto* const " + name + " = simt::dynamic_shared<decltype(" + dynamic_arrays_.at(name) + ")>();";
       begin += " {";
       end = "}} ";
     }
@@ -310,7 +319,6 @@ class Translator {
   std::vector<Body> bodies_;
   std::vector<size_t> shared_;
   std::set<size_t> seen_declarations_;
-  std::map<std::string, bool> device_variables_;       // whether it is in constant memory
   std::map<std::string, std::string> dynamic_arrays_;  // outside of functions: the member that has its type
   int names_ = 0;
 };

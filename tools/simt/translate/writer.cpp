@@ -1,6 +1,7 @@
 #include "writer.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace simt::translate {
 namespace {

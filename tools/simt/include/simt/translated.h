@@ -7,6 +7,7 @@
 #include <simt/shared.h>
 
 #include <cstddef>
+#include <exception>
 #include <type_traits>
 #include <utility>
 
@@ -33,7 +34,9 @@ class PendingLaunch {
     detail::pending_launch = this;
   }
   ~PendingLaunch() {
-    if (!launched_) detail::not_a_kernel();
+    if (launched_) return;
+    detail::pending_launch = outer_;
+    if (std::uncaught_exceptions() == exceptions_) detail::not_a_kernel();  // else an argument has thrown
   }
   PendingLaunch(const PendingLaunch&) = delete;
   PendingLaunch& operator=(const PendingLaunch&) = delete;
@@ -48,10 +51,12 @@ class PendingLaunch {
  private:
   cudaLaunchConfig_t config_ = {};
   const PendingLaunch* outer_;
+  const int exceptions_ = std::uncaught_exceptions();
   mutable bool launched_ = false;
 };
 
-inline bool launch_is_pending() { return detail::pending_launch != nullptr; }
+// A thread that waits for an argument of a launch may run blocks meanwhile, and these are not launched.
+inline bool launch_is_pending() { return detail::pending_launch && !detail::shared_begin; }
 
 template <class... Parameters, class... Arguments>
 void launch_pending(void (*kernel)(Parameters...), Arguments&&... arguments) {
@@ -66,6 +71,12 @@ T& shared_variable() {
   return *static_cast<T*>(detail::shared_variable(detail::shared_variable_of<T>));
 }
 
+// Memory from malloc() and new in a kernel, which the check of bounds knows. free() and delete are those of the C
+// and C++ libraries.
+void* kernel_malloc(size_t bytes);
+struct KernelHeap {};
+inline constexpr KernelHeap kernel_heap;
+
 // The dynamic shared memory as an array: T is the type of the array, "float[1]" of "float[]".
 template <class T>
 std::decay_t<T> dynamic_shared() {
@@ -73,3 +84,6 @@ std::decay_t<T> dynamic_shared() {
 }
 
 }  // namespace simt
+
+inline void* operator new(size_t bytes, simt::KernelHeap) { return simt::kernel_malloc(bytes); }
+inline void* operator new[](size_t bytes, simt::KernelHeap) { return simt::kernel_malloc(bytes); }

@@ -2,6 +2,7 @@
 #include <simt/shared.h>
 #include <simt/translated.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -18,13 +18,19 @@ cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t 
   constexpr size_t kPitch = 512;
   if (!pointer || !pitch) return api([](Runtime&) { return cudaErrorInvalidValue; });
   *pitch = (width + kPitch - 1) / kPitch * kPitch;
-  return cudaMalloc(pointer, *pitch * height);
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(*pitch, height, &bytes))
+    return api([](Runtime&) { return cudaErrorMemoryAllocation; });
+  return cudaMalloc(pointer, bytes);
 }
 
 cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
   if (!pointer) return api([](Runtime&) { return cudaErrorInvalidValue; });
   *pointer = {nullptr, 0, extent.width, extent.height};
-  return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width, extent.height * extent.depth);
+  size_t rows = 0;
+  if (__builtin_mul_overflow(extent.height, extent.depth, &rows))
+    return api([](Runtime&) { return cudaErrorMemoryAllocation; });
+  return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width, rows);
 }
 
 cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {

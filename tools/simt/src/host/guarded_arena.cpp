@@ -32,8 +32,11 @@ bool GuardedArena::release(void* pointer) {
   const auto found = allocations_.find(reinterpret_cast<uintptr_t>(pointer));
   if (found == allocations_.end()) return false;
   found->second.freed = true;
-  // The pages stay readable: what still reads them gets zeros, and a finding.
-  madvise(pointer, found->second.bytes, MADV_DONTNEED);
+  // The pages become a part of the gap again, which merges their mapping with it.
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t pages = (found->second.bytes + page - 1) / page * page;
+  madvise(pointer, pages, MADV_DONTNEED);
+  mprotect(pointer, pages, PROT_NONE);
   return true;
 }
 

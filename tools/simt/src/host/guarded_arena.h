@@ -2,6 +2,7 @@
 // which allocation it missed, or that its memory was freed (SIMT_BOUNDS=1).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -24,7 +25,10 @@ class GuardedArena {
   // Whether the arena has `pointer`; its memory is given back.
   bool release(void* pointer);
 
-  bool contains(uintptr_t address) const { return address - begin_ < kReserved && begin_ != 0; }
+  bool contains(uintptr_t address) const {
+    const uintptr_t begin = begin_.load(std::memory_order_relaxed);
+    return begin != 0 && address - begin < kReserved;
+  }
   // The allocation that an address of the arena is in, or the nearer one of its neighbours.
   std::optional<Allocation> nearest(uintptr_t address) const;
 
@@ -33,7 +37,8 @@ class GuardedArena {
   static constexpr size_t kGap = size_t{1} << 20;
 
   mutable std::mutex mutex_;
-  uintptr_t begin_ = 0, next_ = 0;
+  std::atomic<uintptr_t> begin_ = 0;
+  uintptr_t next_ = 0;
   std::map<uintptr_t, Allocation> allocations_;  // also those that were freed
 };
 

@@ -50,7 +50,7 @@ cudaError_t Memory::allocate(int device, size_t bytes, void** pointer, bool mana
   const size_t heap_bytes = bytes + (kAddressSanitizer ? 0 : 1);
   void* fresh = nullptr;
   if (settings().bounds)
-    fresh = arena_.allocate(heap_bytes, device);
+    fresh = arena_.allocate(bytes, device);
   else if (heap_bytes == 0 || posix_memalign(&fresh, kAlignment, heap_bytes) != 0)
     fresh = nullptr;
   if (fresh) std::memset(fresh, settings().zeroed_memory ? 0 : 0xFF, bytes);

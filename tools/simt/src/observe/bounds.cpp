@@ -13,6 +13,7 @@
 
 #include "../base/text.h"
 #include "../device/block.h"
+#include "../device/kernel_heap.h"
 #include "../host/runtime.h"
 #include "findings.h"
 #include "source_lines.h"
@@ -70,26 +71,29 @@ std::string described(const GuardedArena::Allocation& allocation, uintptr_t addr
     at = counted(static_cast<long>(allocation.begin - address), "byte") + " before";
   else
     at = "byte " + std::to_string(address - allocation.begin) + " of";
-  return at + " an allocation of " + counted(static_cast<long>(allocation.bytes - 1), "byte") + owner +
+  return at + " an allocation of " + counted(static_cast<long>(allocation.bytes), "byte") + owner +
          (allocation.freed ? ", which was freed" : "");
 }
 
-// Why a kernel may not access `address`; empty: it may.
-std::string refusal(const Kernel& kernel, uintptr_t address) {
+// Why a kernel may not access `bytes` at `address`; empty: it may.
+std::string refusal(const Kernel& kernel, uintptr_t address, size_t bytes) {
   constexpr uintptr_t kNullPage = 65536;
   if (address < kNullPage) return "a null pointer (address " + std::to_string(address) + ")";
   const Memory& memory = Runtime::of_workers().memory;
-  if (const auto range = memory.find(reinterpret_cast<const void*>(address));
-      range && address - range->begin < range->bytes)
-    return memory.may_access(kernel.device, *range) ? "" : "what " + Memory::refusal(kernel.device, *range);
+  const auto range = memory.find(reinterpret_cast<const void*>(address));
+  if (range && address - range->begin < range->bytes) {
+    if (!memory.may_access(kernel.device, *range)) return "what " + Memory::refusal(kernel.device, *range);
+    if (range->begin + range->bytes - address >= bytes) return "";
+    address += bytes - 1;  // it begins inside and ends behind
+  }
   if (const auto allocation = memory.arena().nearest(address)) return described(*allocation, address);
   const auto near_shared = address - reinterpret_cast<uintptr_t>(detail::shared_begin);
-  if (near_shared < size_t{1} << 20)
+  if (detail::dynamic_bytes != 0 && near_shared < detail::dynamic_bytes + 65536)
     return "byte " + std::to_string(near_shared) + " of " +
            counted(static_cast<long>(detail::dynamic_bytes), "byte") + " of shared memory";
   if (address - reinterpret_cast<uintptr_t>(kernel.storage) < kernel.storage_bytes) return "";
   if (address - reinterpret_cast<uintptr_t>(&kernel) < sizeof(Kernel)) return "";
-  if (is_of_program(address)) return "";
+  if (is_of_program(address) || in_kernel_heap(address)) return "";
   return "memory of the host, which is neither pinned nor managed";
 }
 
@@ -104,7 +108,7 @@ size_t bounds_findings() { return host_findings; }
 void check_bounds_of_kernel(const void* place, uintptr_t address, size_t bytes, AccessKind kind) {
   if (!in_block()) return;
   Block& block = running_block("a memory access");
-  const std::string why = refusal(block.kernel(), address);
+  const std::string why = refusal(block.kernel(), address, bytes);
   if (why.empty()) return;
   block.fail(cudaErrorIllegalAddress,
              [&] { return verb(kind, bytes) + " at " + text_of(source_lines(place)) + ": " + why; });

@@ -15,6 +15,7 @@
 #include <bit>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "../base/observer.h"
 #include "../device/block.h"
@@ -36,15 +37,29 @@ class GlobalMemory {
     if (address == not_global_) return false;
     return look_up(address);
   }
+  // Whether all bytes lie in such memory, and the device of the running block may access it. For SIMT_BOUNDS=1.
+  bool allows(uintptr_t address, size_t bytes) {
+    const int device = running_block("a memory access").kernel().device;
+    if (std::exchange(device_, device) != device) forget();
+    if (!contains(address)) return false;
+    for (const Memory::Range& range : ranges_)
+      if (address - range.begin < range.bytes)
+        return range.bytes - (address - range.begin) >= bytes &&
+               Runtime::get().memory.may_access(device, range);
+    return false;
+  }
   // Before each block, because memory may have been freed.
   void refresh(uint64_t generation) {
     if (generation == generation_) return;
     generation_ = generation;
-    ranges_ = {};
-    not_global_ = 0;
+    forget();
   }
 
  private:
+  void forget() {
+    ranges_ = {};
+    not_global_ = 0;
+  }
   bool look_up(uintptr_t address) {
     const auto range = Runtime::get().memory.find(reinterpret_cast<const void*>(address));
     if (!range || address - range->begin >= range->bytes) {
@@ -60,6 +75,7 @@ class GlobalMemory {
   std::array<Memory::Range, 8> ranges_ = {};
   size_t next_ = 0;
   uintptr_t not_global_ = 0;
+  int device_ = 0;
 };
 
 thread_local GlobalMemory global_memory;
@@ -89,12 +105,14 @@ bool in_shared_memory(const void* address) {
   }
   if (is_builtin(address)) return;
   AccessSpace space = in_shared_memory(pointer) ? AccessSpace::shared : AccessSpace::global;
-  if (space == AccessSpace::shared && bounds_are_checked) check_bounds_of_shared(place, address, bytes, kind);
+  if (bounds_are_checked && in_block()) {
+    if (space == AccessSpace::shared)
+      check_bounds_of_shared(place, address, bytes, kind);
+    else if (!global_memory.allows(address, bytes) && !(observer && observer->has_shared_memory(address)))
+      check_bounds_of_kernel(place, address, bytes, kind);
+  }
   if (space == AccessSpace::global && !global_memory.contains(address)) {
-    if (!observer || !observer->has_shared_memory(address)) {
-      if (bounds_are_checked) check_bounds_of_kernel(place, address, bytes, kind);
-      return;
-    }
+    if (!observer || !observer->has_shared_memory(address)) return;
     space = AccessSpace::shared;  // of another block
   }
   if (!observer) return;
