@@ -47,7 +47,7 @@ TEST(RooflineSvg, NothingIsCutOff) {
   const double width = std::stod(svg.substr(svg.find(" width=\"") + 8));
   const double height = std::stod(svg.substr(svg.find(" height=\"") + 9));
   const std::vector<PictureText> texts = texts_of(svg);
-  ASSERT_GT(texts.size(), 100u);
+  ASSERT_GT(texts.size(), 80u);  // 40 kernels, each in the picture and in the legend
   for (const PictureText& text : texts) {
     EXPECT_GE(text.left(), 0) << text.content;
     EXPECT_LE(text.right(), width) << text.content;
