@@ -13,7 +13,7 @@ using namespace rondo::nn;
 
 constexpr int kColumns = 4;
 
-// The class is whether the first two columns have the same side of their means, which no line separates.
+// The class is whether the first two columns lie on the same side of their means, which no line separates.
 struct Table {
   Table(int rows, unsigned seed) {
     std::mt19937 random(seed);

@@ -14,8 +14,7 @@ __global__ void without_test_of_n(float* out) {
   out[i] = 1;
 }
 __global__ void beyond_shared_array(float* out) {
-  __shared__ float values[32];
-  __shared__ float others[32];
+  __shared__ float values[32], others[32];
   others[threadIdx.x % 32] = 0;
   __syncwarp();
   values[threadIdx.x] = 1;

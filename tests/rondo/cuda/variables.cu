@@ -15,6 +15,9 @@ __constant__ constexpr int kFixed = 6;
 namespace inner { __device__ int hidden = 7; }
 template <class T> struct Box { T content; };
 __device__ Box<int> box;
+__device__ Box<const float> box_of_const = {1};
+__device__ float half_of(float x) { return x / 2; }
+__device__ float (*function)(float) = half_of;
 struct WithConstant { static constexpr __device__ int value = 8; };
 
 __device__ int next() { return atomicAdd(&counter, 1); }
@@ -63,6 +66,10 @@ void show(int device) {
   cudaGetSymbolSize(&bytes, values);
   cudaMemcpy(result, address, bytes, cudaMemcpyDeviceToHost);
   std::printf("%zu bytes of values: %g %g %g\n", bytes, result[0], result[1], result[2]);
+  float (*on_host)(float) = nullptr;
+  std::printf("a function %s, a constant inside %s\n",
+              cudaGetErrorName(cudaMemcpyFromSymbol(&on_host, function, sizeof(on_host))),
+              cudaGetErrorName(cudaMemcpyFromSymbol(result, box_of_const, sizeof(float))));
   std::printf("%s\n", cudaGetErrorName(cudaMemcpyToSymbol(weights, host, sizeof(host), sizeof(float))));
   cudaGetLastError();
 }

@@ -38,7 +38,8 @@ void add_cuda_options(const Command& cuda, CudaArguments& to) {
   cuda.rewrite([&](std::vector<std::string>& words) { take_words_of_program(words, to.words); });
   cuda.add_list("files", "FILE",
                 "Sources (.cu, .cpp), objects and archives; after -- the program's arguments",
-                [&](const std::string& s) { to.files.push_back(read_path("FILE", s)); });
+                [&](const std::string& s) { to.files.push_back(read_path("FILE", s)); })
+      .required();
   cuda.when_missing("no source was named: rondo cuda FILE.cu [-- ARGUMENTS]");
   const auto add_strings = [&](const char* name, const char* value, const char* help,
                                std::vector<std::string>& list) {
@@ -53,9 +54,16 @@ void add_cuda_options(const Command& cuda, CudaArguments& to) {
   add_integer(cuda, "-O", "LEVEL", "Optimisation of the compiler [2]", to.optimization, 0, 3);
   cuda.add("--compiler", "NAME", "The C++ compiler [g++]",
            [&](const std::string& s) { to.compiler = read_path("--compiler", s); });
-  add_strings("--compiler-option", "FLAG",
-              "Also give this option to the compiler and the linker; -Xcompiler is the same",
-              to.compiler_options);
+  cuda.add_list(
+      "--compiler-option", "FLAGS",
+      "Also give these options to the compiler and the linker, separated by commas; -Xcompiler is the same",
+      [&](const std::string& flags) {
+        for (size_t begin = 0; begin <= flags.size();) {
+          const size_t end = std::min(flags.find(',', begin), flags.size());
+          if (end > begin) to.compiler_options.push_back(flags.substr(begin, end - begin));
+          begin = end + 1;
+        }
+      });
   add_path(cuda, "-o", "FILE", "Write the program to this file, and do not run it", to.output);
   cuda.add_flag("--check", to.check, "Find races, and reads of memory that nobody wrote");
   cuda.add_flag(
@@ -76,7 +84,6 @@ void add_cuda_options(const Command& cuda, CudaArguments& to) {
   cuda.add("--devices", "N", "The number of devices [8]",
            [&](const std::string& s) { to.devices = read_integer<int>("--devices", s, 1, kMostDevices); });
   cuda.when_parsed([&] {
-    if (to.files.empty()) throw Error(bad_argument("no source was named: rondo cuda FILE.cu [-- ARGUMENTS]"));
     if (!to.output.empty() && !to.words.empty())
       throw Error(bad_argument("-o '", to.output, "' does not run the program: no arguments can follow --"));
     if (!to.output.empty() && (to.gpu != "" || to.seed || to.devices))

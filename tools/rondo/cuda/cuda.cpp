@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = fs::temp_directory_path() / "rondo-cuda-XXXXXX";
+    const char* const folder = std::getenv("TMPDIR");
+    std::string name = fs::path(folder && *folder ? folder : "/tmp") / "rondo-cuda-XXXXXX";
     if (!mkdtemp(name.data()))
       throw Error(Status(StatusCode::out_of_resources,
                          concat("no temporary folder '", name, "' can be made: ", std::strerror(errno))));
@@ -71,6 +72,7 @@ int run_counted(const CudaArguments& arguments, const std::vector<std::string>& 
   std::map<std::string, std::string> environment = environment_of(arguments);
   const fs::path file = folder / "counts.json";
   environment["SIMT_COUNT"] = file.string();
+  environment["SIMT_CHECK"] = "0";  // that of the caller
   const bool again = arguments.check || arguments.bounds;
   const ProcessEnd end = run_process(command, {.environment = environment,
                                                .standard_output = again ? "/dev/null" : "",

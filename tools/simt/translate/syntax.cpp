@@ -182,7 +182,7 @@ std::optional<Function> function_at(const Syntax& syntax, size_t i) {
     } else if (token.is("[") && syntax.at(k + 1).is("[") && syntax.match(k) != kNowhere) {
       k = syntax.match(k) + 1;  // an attribute
     } else if (token.is("(")) {
-      if (function.name == kNowhere) return {};
+      if (function.name == kNowhere || syntax.at(k + 1).is("*")) return {};  // "float (*f)(int)"
       function.parameters = k;
     } else if (is_one_of(token, {";", "=", "[", "{", "}", ",", ")"})) {
       return {};

@@ -20,7 +20,7 @@ bool is_qualifier(const Token& token) {
 }
 
 struct Range {
-  size_t begin, end;
+  size_t begin = 0, end = 0;
   bool contains(size_t i) const { return begin < i && i < end; }
 };
 
@@ -50,7 +50,7 @@ class Translator {
   struct Body {
     Range braces;
     std::set<std::string> parameters;
-    bool is_kernel = false;
+    bool is_kernel = false, is_for_host = false;
     Function function;
   };
 
@@ -136,14 +136,19 @@ class Translator {
   }
 
   void add_body(const Function& function, bool is_kernel) {
-    Body body{{function.body, syntax_.match(function.body)}, {}, is_kernel, function};
+    Body body;
+    body.braces = {function.body, syntax_.match(function.body)};
+    body.is_kernel = is_kernel;
+    body.function = function;
     if (function.parameters != 0)
       for (const Parameter& parameter : parameters_of(syntax_, function.parameters))
         body.parameters.insert(parameter.name);
+    for (size_t k = function.begin; k < function.body; ++k) body.is_for_host |= syntax_.at(k).is("__host__");
+    if (is_kernel) ++kernels_[std::string(syntax_.at(function.name).text)];
     bodies_.push_back(std::move(body));
   }
 
-  // A variable of the device, as <simt/variables.h> wants it: another name for its first copy, and what the macros
+  // A variable of the device, in the form of <simt/variables.h>: another name for its first copy, and what the macros
   // there would be. Constants need no more than their declaration.
   void device_variable(size_t i) {
     const size_t begin = syntax_.begin_of_declaration(i);
@@ -159,9 +164,13 @@ class Translator {
       constant_memory |= syntax_.at(end).is("__constant__");
       managed |= syntax_.at(end).is("__managed__");
     }
-    if (end == syntax_.size() || !seen_declarations_.insert(begin).second || in_class(begin)) return;
+    if (end == syntax_.size() || !seen_declarations_.insert(begin).second) return;
     for (const Declarator& declarator : declarators_of(syntax_, begin, end)) {
       if (constant && !declarator.is_pointer) continue;
+      if (in_class(begin) || syntax_.at(declarator.name - 1).is("::") || in_device_code(i)) {
+        refuse(i, "a variable of a device must stand outside of classes and functions");
+        return;
+      }
       const std::string name(syntax_.at(declarator.name).text);
       const std::string first = managed ? name : "simt_first_" + name, slot = "simt_slot_" + name;
       std::string bind = "nullptr";
@@ -206,6 +215,11 @@ class Translator {
     }
     edits_[body.braces.begin].after += begin;
     edits_[body.braces.end].before = end + edits_[body.braces.end].before;
+    // So that the host can launch it by its address alone, as a void*.
+    const std::string name = body.is_kernel ? std::string(syntax_.at(body.function.name).text) : "";
+    if (body.is_kernel && !body.function.template_list && kernels_.at(name) == 1)
+      edits_[body.braces.end].after +=
+          " [[maybe_unused]] static const bool " + new_name("known") + " = simt::know_kernel(" + name + ");";
   }
 
   // if (simt::launch_is_pending()) return simt::launch(static_cast<void (*)(decltype(a), ...)>(kernel<T>), a);
@@ -254,6 +268,7 @@ class Translator {
       if (syntax_.at(k).is("extern") || syntax_.at(k).is("static")) edits_[k].erased = true;
     }
     const std::string type = new_name("shared");
+    int index = 0;
     edits_[begin].before = "struct " + type + " { " + edits_[begin].before;
     edits_[end].after += " };";
     for (const Declarator& declarator : declarators_of(syntax_, begin, end)) {
@@ -267,8 +282,8 @@ class Translator {
         edits_[declarator.empty_bracket].before += "1";
       }
       if (!external) {
-        edits_[end].after +=
-            " [[maybe_unused]] auto& " + name + " = simt::shared_variable<" + type + ">()." + name + ";";
+        edits_[end].after += " [[maybe_unused]] auto& " + name + " = simt::shared_variable<decltype(" + type +
+                             "::" + name + "), " + type + ", " + std::to_string(index++) + ">();";
       } else if (in_device_code(i)) {
         edits_[end].after += " [[maybe_unused]] auto* const " + name + " = simt::dynamic_shared<decltype(" +
                              type + "::" + name + ")>();";
@@ -291,7 +306,9 @@ class Translator {
       refuse(i, "the '<<<' of this launch has no '>>>(' in its statement");
       return;
     }
-    if (in_device_code(i)) {
+    const auto within = std::find_if(bodies_.begin(), bodies_.end(),
+                                     [&](const Body& body) { return body.braces.contains(i); });
+    if (within != bodies_.end() && !within->is_for_host) {
       refuse(i, "a kernel that launches a kernel (dynamic parallelism) can't be run");
       return;
     }
@@ -319,6 +336,7 @@ class Translator {
   std::vector<Body> bodies_;
   std::vector<size_t> shared_;
   std::set<size_t> seen_declarations_;
+  std::map<std::string, int> kernels_;                 // definitions by name
   std::map<std::string, std::string> dynamic_arrays_;  // outside of functions: the member that has its type
   int names_ = 0;
 };

@@ -19,8 +19,8 @@ struct SharedVariable {
   size_t bytes, alignment;
 };
 void* shared_variable(const SharedVariable& variable);
-template <class T>
-inline const SharedVariable shared_variable_of(sizeof(T), alignof(T));
+template <class T, class Declaration, int Index>
+inline const SharedVariable shared_variable_of(sizeof(T), alignof(Declaration));
 }  // namespace detail
 
 // Aligned to 1024 bytes, the period of the widest swizzle; every byte is 0xFF when the block starts. If the

@@ -21,8 +21,8 @@ inline thread_local constinit const PendingLaunch* pending_launch = nullptr;
 }  // namespace detail
 
 // kernel<<<grid, block, bytes, stream>>>(a) is (PendingLaunch(grid, block, bytes, stream), kernel(a)), and the
-// kernel launches itself. The arguments are evaluated in between: one that launches a kernel, too, is that of
-// an inner launch.
+// kernel launches itself. The arguments are evaluated in between. An argument may itself launch a kernel; that
+// is an inner launch.
 class PendingLaunch {
  public:
   explicit PendingLaunch(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = nullptr)
@@ -55,6 +55,13 @@ class PendingLaunch {
   mutable bool launched_ = false;
 };
 
+// Makes a kernel known by its address, for calls that name it by a void*.
+template <class... Parameters>
+bool know_kernel(void (*kernel)(Parameters...)) {
+  detail::name_kernel(kernel);
+  return true;
+}
+
 // A thread that waits for an argument of a launch may run blocks meanwhile, and these are not launched.
 inline bool launch_is_pending() { return detail::pending_launch && !detail::shared_begin; }
 
@@ -63,12 +70,13 @@ void launch_pending(void (*kernel)(Parameters...), Arguments&&... arguments) {
   detail::pending_launch->launch(kernel, std::forward<Arguments>(arguments)...);
 }
 
-// A __shared__ variable, or several of one declaration as the members of T. All threads of a block get the same
-// one. Its bytes are 0xFF when a thread of the block first gets there. Raises a fault if the static shared
-// memory of the block exceeds what a block of the device may have.
-template <class T>
+// Variable `Index` of the declaration whose variables are the members of a struct. All threads of a block get the
+// same one. Its bytes are 0xFF when a thread of the block first gets there. Raises a fault if the static shared
+// memory of the block exceeds what CUDA allows.
+template <class T, class Declaration, int Index>
 T& shared_variable() {
-  return *static_cast<T*>(detail::shared_variable(detail::shared_variable_of<T>));
+  static_assert(std::is_trivially_destructible_v<T>, "nothing destroys a __shared__ variable");
+  return *static_cast<T*>(detail::shared_variable(detail::shared_variable_of<T, Declaration, Index>));
 }
 
 // Memory from malloc() and new in a kernel, which the check of bounds knows. free() and delete are those of the C

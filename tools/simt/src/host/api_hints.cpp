@@ -68,7 +68,7 @@ cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
   });
 }
 
-// GPUs that cannot configure a cache or the banks of shared memory ignore the wish, and say so when asked.
+// GPUs without a configurable cache or banks ignore the setting. The getters return what they have.
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
   return api([](Runtime&) { return cudaSuccess; });
 }

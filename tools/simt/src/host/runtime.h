@@ -99,7 +99,8 @@ struct HostThread {
 };
 HostThread& host_thread();
 
-size_t faults_so_far();  // of all devices; one is counted for each time that a device works again
+// The faults of all devices. Counts the first fault of a device only, until cudaDeviceReset().
+size_t faults_so_far();
 
 struct Runtime {
   static Runtime& get();

@@ -87,13 +87,13 @@ std::string refusal(const Kernel& kernel, uintptr_t address, size_t bytes) {
     address += bytes - 1;  // it begins inside and ends behind
   }
   if (const auto allocation = memory.arena().nearest(address)) return described(*allocation, address);
+  if (address - reinterpret_cast<uintptr_t>(kernel.storage) < kernel.storage_bytes) return "";
+  if (address - reinterpret_cast<uintptr_t>(&kernel) < sizeof(Kernel)) return "";
+  if (is_of_program(address) || in_kernel_heap(address)) return "";
   const auto near_shared = address - reinterpret_cast<uintptr_t>(detail::shared_begin);
   if (detail::dynamic_bytes != 0 && near_shared < detail::dynamic_bytes + 65536)
     return "byte " + std::to_string(near_shared) + " of " +
            counted(static_cast<long>(detail::dynamic_bytes), "byte") + " of shared memory";
-  if (address - reinterpret_cast<uintptr_t>(kernel.storage) < kernel.storage_bytes) return "";
-  if (address - reinterpret_cast<uintptr_t>(&kernel) < sizeof(Kernel)) return "";
-  if (is_of_program(address) || in_kernel_heap(address)) return "";
   return "memory of the host, which is neither pinned nor managed";
 }
 
@@ -132,7 +132,8 @@ void check_bounds_of_host(const void* place, uintptr_t address, size_t bytes, Ac
   const bool inside = range && address - range->begin < range->bytes;
   if (inside && (range->device == Memory::kHost || range->managed)) return;
   static std::mutex mutex;
-  static std::set<const void*> places;
+  static auto& places =
+      *new std::set<const void*>;  // the host may access memory until the end of the process
   {
     const std::lock_guard lock(mutex);
     if (!places.insert(place).second) return;

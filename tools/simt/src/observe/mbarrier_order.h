@@ -112,9 +112,9 @@ class MbarrierOrder {
   using Numbers = std::vector<uint32_t>;
   struct Mbarrier {
     const void* address;
-    uint32_t phases;                          // that have completed
-    Clock arrived;                            // of all arrivals
-    Clock completed;                          // of those up to the last completed phase, and its copies
+    uint32_t phases;  // that have completed
+    Clock arrived;    // of all arrivals
+    Clock completed;  // of those up to the last completed phase, and its copies
     uint64_t arrived_fence, completed_fence;  // the last that an arrival releases (fence_order.h); 0: none
   };
 

@@ -415,7 +415,10 @@ void count_whole_program() {
   active_observer = profiler.get();
 }
 
-std::vector<KernelProfile> counts_of_whole_program() { return profiler->result(); }
+// Empty if the program has stopped the profile itself.
+std::vector<KernelProfile> counts_of_whole_program() {
+  return profiler ? profiler->result() : std::vector<KernelProfile>();
+}
 
 std::vector<KernelProfile> stop_profile() {
   std::lock_guard lock(profile_mutex);
