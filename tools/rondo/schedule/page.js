@@ -363,7 +363,7 @@ function play() {
 }
 
 // ---- On paper: every step as a small picture ----
-function print() {
+function fillPrint() {
   byId('print').innerHTML = `<div class="legend">${byId('legend').innerHTML}</div>${
       states
           .map((_, k) => {
@@ -397,7 +397,7 @@ byId('back').addEventListener('click', () => go(at - 1));
 byId('next').addEventListener('click', () => go(at + 1));
 byId('last').addEventListener('click', () => go(schedule.steps.length));
 byId('play').addEventListener('click', play);
-addEventListener('beforeprint', print);
+addEventListener('beforeprint', fillPrint);
 addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const on = event.target.closest('input, select, button, summary');
