@@ -1,5 +1,6 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/nn/io/regular_file.h>
 #include <rondo/tools/rondo/cuda/counts.h>
 #include <rondo/tools/rondo/profile/lines.h>
 #include <rondo/tools/rondo/profile/source_place.h>
@@ -8,7 +9,6 @@
 #include <simt/observe.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace rondo::program {
@@ -102,8 +102,9 @@ void show_kernel(const simt::KernelProfile& profile, std::ostream& out) {
 }  // namespace
 
 void show_counts(const std::filesystem::path& file, std::ostream& out) {
-  std::ifstream stream(file);
-  const nlohmann::json json = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  constexpr int64_t kMostBytes = int64_t{1} << 31;
+  const std::string text = RegularFile(file.string()).contents<std::string>(kMostBytes);
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_array())
     throw Error(
         Status(StatusCode::out_of_resources, concat("the counts in '", file.string(), "' are not complete")));

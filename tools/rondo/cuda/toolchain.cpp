@@ -1,11 +1,13 @@
 #include <rondo/kernels/core/status.h>
+#include <rondo/nn/io/durable_file.h>
+#include <rondo/nn/io/regular_file.h>
 #include <rondo/tools/rondo/cuda/toolchain.h>
 #include <rondo/tools/rondo/support/run_process.h>
 
 #include <array>
-#include <fstream>
 #include <iostream>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "rondo_executor_paths.h"
@@ -17,19 +19,13 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open())
-    throw Error(Status(StatusCode::out_of_resources, concat(path.string(), " can't be read")));
-  return text;
+  constexpr int64_t kMostBytes = int64_t{1} << 31;
+  return RegularFile(path.string()).contents<std::string>(kMostBytes);
 }
 
 void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text << std::flush;
-  if (!file)
-    throw Error(
-        Status(StatusCode::out_of_resources, concat(path.string(), " can't be written: is the disk full?")));
+  const std::span<const std::byte> piece = std::as_bytes(std::span(text));
+  replace_file(path.string(), {&piece, 1});
 }
 
 [[noreturn]] void refuse_source(const std::string& file, const char* by) {
