@@ -93,7 +93,7 @@ TEST_F(Cooperative, MistakesAreFaults) {
   CUDA_OK(cudaDeviceReset());
   CUDA_OK(cudaLaunchCooperativeKernel(half_of_a_block, 2, 32, nullptr));
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
-  EXPECT_NE(simt::last_fault().message.find("Threads 0-15 wait at the barrier of the grid"),
+  EXPECT_NE(simt::last_fault().message.find("threads 0-15 wait at the barrier of the grid"),
             std::string::npos)
       << simt::last_fault().message;
   CUDA_OK(cudaDeviceReset());

@@ -82,7 +82,7 @@ std::string refusal(const Kernel& kernel, uintptr_t address, size_t bytes) {
   const Memory& memory = Runtime::of_workers().memory;
   const auto range = memory.find(reinterpret_cast<const void*>(address));
   if (range && address - range->begin < range->bytes) {
-    if (!memory.may_access(kernel.device, *range)) return "what " + Memory::refusal(kernel.device, *range);
+    if (!memory.may_access(kernel.device, *range)) return "the address " + Memory::refusal(kernel.device, *range);
     if (range->begin + range->bytes - address >= bytes) return "";
     address += bytes - 1;  // it begins inside and ends behind
   }
