@@ -38,6 +38,7 @@ __global__ void wide_at_end(float* out) { *reinterpret_cast<float4*>(out + 996) 
 __global__ void wide_over_end(float* out) {
   *reinterpret_cast<float4*>(reinterpret_cast<char*>(out) + kCount * sizeof(float)) = float4{1, 2, 3, 4};
 }
+__global__ void misaligned(float* out) { *reinterpret_cast<float4*>(out + 1) = float4{1, 2, 3, 4}; }
 struct Shape {
   float side;
   __device__ explicit Shape(float s) : side(s) {}
@@ -104,6 +105,7 @@ int main(int argc, char** argv) {
       indirect<<<1, 32>>>(table, a);
       break;
     }
+    case 16: misaligned<<<1, 1>>>(a); break;
     case 15:
       for (int i = 0; i < 40000; ++i) {
         float* piece = nullptr;

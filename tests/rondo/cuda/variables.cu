@@ -5,6 +5,7 @@ struct Params { float scale; int shift[2]; };
 
 __constant__ float weights[4];
 __constant__ Params params = {2.0f, {3, 4}};
+extern __device__ int counter;
 __device__ int counter = 10;
 __device__ float *pointer, values[3] = {1, 2, 3};
 __device__ volatile int flag;

@@ -47,6 +47,7 @@ void add_cuda_options(const Command& cuda, CudaArguments& to) {
   };
   add_strings("-I", "FOLDER", "Also search headers there", to.include_folders);
   add_strings("-D", "NAME[=VALUE]", "Define a macro", to.definitions);
+  add_strings("-L", "FOLDER", "Also search libraries there", to.library_folders);
   add_strings("-l", "NAME", "Also link a library", to.libraries);
   cuda.add("--std", "NAME",
            "Language; before c++20 it is C++20, which the headers need, without its new names [c++17]",

@@ -14,7 +14,7 @@ struct CudaArguments {
   std::vector<std::string> files;  // sources (.cu, .cpp), objects and archives
   std::vector<std::string> words;  // of the program's command line, after "--"
 
-  std::vector<std::string> include_folders, definitions, libraries, compiler_options;
+  std::vector<std::string> include_folders, definitions, library_folders, libraries, compiler_options;
   std::string standard = "c++17", compiler = "g++", output;
   int optimization = 2;
 

@@ -175,6 +175,7 @@ void Toolchain::link(const std::vector<fs::path>& objects, const fs::path& progr
   std::vector<std::string> command = {arguments_.compiler};
   for (const fs::path& object : objects) command.push_back(object.string());
   command.push_back(arguments_.observes() ? executor_.observed_library.string() : executor_.library.string());
+  for (const std::string& folder : arguments_.library_folders) command.push_back("-L" + folder);
   for (const std::string& library : arguments_.libraries) command.push_back("-l" + library);
   command.insert(command.end(), arguments_.compiler_options.begin(), arguments_.compiler_options.end());
   if (arguments_.observes()) command.emplace_back("-lbacktrace");

@@ -8,10 +8,10 @@
 namespace simt::translate {
 namespace {
 
-// Bytes of UTF-8 count as letters.
+// Bytes of UTF-8 count as letters, and so does the backslash of "\\u00f6", which g++ -E writes for them.
 bool begins_name(char c) {
   const auto byte = static_cast<unsigned char>(c);
-  return std::isalpha(byte) || c == '_' || c == '$' || byte >= 0x80;
+  return std::isalpha(byte) || c == '_' || c == '$' || c == '\\' || byte >= 0x80;
 }
 bool in_name(char c) { return begins_name(c) || std::isdigit(static_cast<unsigned char>(c)); }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\f' || c == '\v' || c == '\r'; }

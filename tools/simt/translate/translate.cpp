@@ -70,19 +70,24 @@ class Translator {
                        [&](const Body& body) { return body.braces.contains(i); });
   }
 
+  // The innermost "{" around i, or kNowhere.
+  size_t enclosing_brace(size_t i) const {
+    for (size_t k = i; k-- > 0;) {
+      if (syntax_.at(k).is("}") && syntax_.match(k) != kNowhere)
+        k = syntax_.match(k);
+      else if (syntax_.at(k).is("{"))
+        return k;
+    }
+    return kNowhere;
+  }
+
   // Whether the innermost "{" around i begins a class.
   bool in_class(size_t i) const {
-    for (size_t k = i; k-- > 0;) {
-      if (syntax_.at(k).is("}") && syntax_.match(k) != kNowhere) {
-        k = syntax_.match(k);
-        continue;
-      }
-      if (!syntax_.at(k).is("{")) continue;
-      for (size_t word = syntax_.begin_of_declaration(k); word < k; ++word)
-        if (syntax_.at(word).is("struct") || syntax_.at(word).is("class") || syntax_.at(word).is("union"))
-          return true;
-      return false;
-    }
+    const size_t brace = enclosing_brace(i);
+    if (brace == kNowhere) return false;
+    for (size_t word = syntax_.begin_of_declaration(brace); word < brace; ++word)
+      if (syntax_.at(word).is("struct") || syntax_.at(word).is("class") || syntax_.at(word).is("union"))
+        return true;
     return false;
   }
 
@@ -174,12 +179,18 @@ class Translator {
       const std::string name(syntax_.at(declarator.name).text);
       const std::string first = managed ? name : "simt_first_" + name, slot = "simt_slot_" + name;
       std::string bind = "nullptr";
+      const size_t already = edits_[end].after.size();
       if (!managed) {
         edits_[declarator.name].before += first;
         edits_[declarator.name].erased = true;
         edits_[end].after += " [[maybe_unused]] static thread_local auto [" + slot + ", " + name +
                              "] = simt::detail::bound_to(" + first + ");";
         bind = "[](void* copy) { simt::detail::bind_variable(" + first + ", " + slot + ", copy); }";
+      }
+      // A name is bound once in each scope, also if a declaration precedes the definition.
+      if (!bound_.insert({enclosing_brace(begin), name}).second) {
+        edits_[end].after.resize(already);
+        continue;
       }
       const char* const kind = managed ? "managed" : constant_memory ? "constant" : "device";
       edits_[end].after += " [[maybe_unused]] static const simt::DeviceVariable simt_variable_" + name +
@@ -336,6 +347,7 @@ class Translator {
   std::vector<Body> bodies_;
   std::vector<size_t> shared_;
   std::set<size_t> seen_declarations_;
+  std::set<std::pair<size_t, std::string>> bound_;     // variables of devices, by scope
   std::map<std::string, int> kernels_;                 // definitions by name
   std::map<std::string, std::string> dynamic_arrays_;  // outside of functions: the member that has its type
   int names_ = 0;

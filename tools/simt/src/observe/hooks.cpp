@@ -83,6 +83,10 @@ thread_local GlobalMemory global_memory;
 // threadIdx and the like are variables of the OS thread; a GPU has them in registers.
 bool is_builtin(uintptr_t address) { return address - reinterpret_cast<uintptr_t>(&threadIdx) + 256 < 512; }
 
+bool is_local(const void* address) {
+  return reinterpret_cast<uintptr_t>(address) - detail::stack_begin < detail::stack_bytes;
+}
+
 bool in_shared_memory(const void* address) {
   return reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(detail::shared_begin) <
          detail::shared_bytes;
@@ -127,14 +131,41 @@ bool in_shared_memory(const void* address) {
 
 }  // namespace
 
+namespace {
+// Raises the fault of a GPU. Code of the host is not checked.
+[[gnu::noinline, gnu::cold]] void misaligned(const void* place, const void* p, size_t bytes,
+                                             AccessKind kind) {
+  if (!in_block()) return;
+  std::string what = kind == AccessKind::load    ? "a load"
+                     : kind == AccessKind::store ? "a store"
+                                                 : "an atomic";
+  what += " at " + text_of(source_lines(place));
+  detail::misaligned_access(what.c_str(), p, bytes);
+}
+// For the accesses of which the compiler assumes that the address is a multiple of the size. It reports
+// others, such as those to members of packed structs, by other functions.
+[[gnu::always_inline]] inline void require_aligned(const void* place, const void* p, size_t bytes,
+                                                   AccessKind kind) {
+  if (reinterpret_cast<uintptr_t>(p) % bytes != 0) [[unlikely]]
+    misaligned(place, p, bytes, kind);
+}
+}  // namespace
+
 void refresh_global_memory() { global_memory.refresh(Runtime::get().memory.generation()); }
 
 namespace detail {
 
 #define SIMT_PLACE __builtin_extract_return_addr(__builtin_return_address(0))
 
-void observe_load(const void* from, size_t bytes) { report(SIMT_PLACE, from, bytes, AccessKind::load); }
-void observe_store(void* to, size_t bytes) { report(SIMT_PLACE, to, bytes, AccessKind::store); }
+// Each is one instruction, whose address is a multiple of its size. Local variables are registers.
+void observe_load(const void* from, size_t bytes) {
+  if (!is_local(from)) require_aligned(SIMT_PLACE, from, bytes, AccessKind::load);
+  report(SIMT_PLACE, from, bytes, AccessKind::load);
+}
+void observe_store(void* to, size_t bytes) {
+  if (!is_local(to)) require_aligned(SIMT_PLACE, to, bytes, AccessKind::store);
+  report(SIMT_PLACE, to, bytes, AccessKind::store);
+}
 void observe_atomic(void* address, size_t bytes) {
   report(SIMT_PLACE, address, bytes, AccessKind::atomic, /*atomic=*/true);
 }
@@ -213,26 +244,9 @@ void copy_or_clear_unobserved(void* to, const void* from, size_t bytes, bool cop
 
 using simt::AccessKind;
 using simt::report;
+using simt::require_aligned;
 
 namespace {
-// Raises the fault of a GPU. Code of the host is not checked.
-[[gnu::noinline, gnu::cold]] void misaligned(const void* place, const void* p, size_t bytes,
-                                             AccessKind kind) {
-  if (!simt::in_block()) return;
-  std::string what = kind == AccessKind::load    ? "a load"
-                     : kind == AccessKind::store ? "a store"
-                                                 : "an atomic";
-  what += " at " + simt::text_of(simt::source_lines(place));
-  simt::detail::misaligned_access(what.c_str(), p, bytes);
-}
-// For the accesses of which the compiler assumes that the address is a multiple of the size. It reports
-// others, such as those to members of packed structs, by other functions.
-[[gnu::always_inline]] inline void require_aligned(const void* place, const void* p, size_t bytes,
-                                                   AccessKind kind) {
-  if (reinterpret_cast<uintptr_t>(p) % bytes != 0) [[unlikely]]
-    misaligned(place, p, bytes, kind);
-}
-
 template <class T>
 [[gnu::always_inline]] inline void report_atomic(const void* place, const volatile T* p, AccessKind kind) {
   require_aligned(place, const_cast<const T*>(p), sizeof(T), kind);
