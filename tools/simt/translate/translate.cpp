@@ -118,6 +118,9 @@ class Translator {
         device_variable(i);
       return;
     }
+    if (kernel)
+      kernels_[std::string(syntax_.at(function->name).text)].insert(
+          syntax_.text(function->parameters, syntax_.match(function->parameters)));
     if (function->body == kNowhere) return;
     const auto known = std::find_if(bodies_.begin(), bodies_.end(),
                                     [&](const Body& body) { return body.braces.begin == function->body; });
@@ -149,7 +152,6 @@ class Translator {
       for (const Parameter& parameter : parameters_of(syntax_, function.parameters))
         body.parameters.insert(parameter.name);
     for (size_t k = function.begin; k < function.body; ++k) body.is_for_host |= syntax_.at(k).is("__host__");
-    if (is_kernel) ++kernels_[std::string(syntax_.at(function.name).text)];
     bodies_.push_back(std::move(body));
   }
 
@@ -210,9 +212,11 @@ class Translator {
         continue;
       const std::string name(syntax_.at(i).text);
       // clock() and malloc() of the C library are other functions.
-      if ((name == "clock" || name == "malloc") && syntax_.at(i + 1).is("(") && !syntax_.at(i - 1).is("::"))
+      if ((name == "clock" || (name == "malloc" && !body.is_for_host)) && syntax_.at(i + 1).is("(") &&
+          !syntax_.at(i - 1).is("::"))
         edits_[i].before += name == "clock" ? "simt::" : "simt::kernel_";
-      if (name == "new" && !syntax_.at(i + 1).is("(") && !syntax_.at(i - 1).is("operator"))
+      if (name == "new" && !body.is_for_host && !syntax_.at(i + 1).is("(") &&
+          !syntax_.at(i - 1).is("operator"))
         edits_[i].after += " (simt::kernel_heap)";
       if (dynamic_arrays_.count(name) != 0 && body.parameters.count(name) == 0) mentioned.insert(name);
     }
@@ -228,9 +232,17 @@ class Translator {
     edits_[body.braces.end].before = end + edits_[body.braces.end].before;
     // So that the host can launch it by its address alone, as a void*.
     const std::string name = body.is_kernel ? std::string(syntax_.at(body.function.name).text) : "";
-    if (body.is_kernel && !body.function.template_list && kernels_.at(name) == 1)
+    if (body.is_kernel && has_one_signature(body.function))
       edits_[body.braces.end].after +=
           " [[maybe_unused]] static const bool " + new_name("known") + " = simt::know_kernel(" + name + ");";
+  }
+
+  // Whether the name of the kernel alone is its address: not of templates, overloads and members.
+  bool has_one_signature(const Function& function) const {
+    if (function.template_list || in_class(function.begin)) return false;
+    for (size_t k = function.begin; k < function.body; ++k)
+      if (syntax_.at(k).is("auto") || syntax_.at(k).is("requires")) return false;
+    return kernels_.at(std::string(syntax_.at(function.name).text)).size() == 1;
   }
 
   // if (simt::launch_is_pending()) return simt::launch(static_cast<void (*)(decltype(a), ...)>(kernel<T>), a);
