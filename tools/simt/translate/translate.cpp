@@ -359,8 +359,8 @@ class Translator {
   std::vector<Body> bodies_;
   std::vector<size_t> shared_;
   std::set<size_t> seen_declarations_;
-  std::set<std::pair<size_t, std::string>> bound_;     // variables of devices, by scope
-  std::map<std::string, int> kernels_;                 // definitions by name
+  std::set<std::pair<size_t, std::string>> bound_;        // variables of devices, by scope
+  std::map<std::string, std::set<std::string>> kernels_;  // parameters by name
   std::map<std::string, std::string> dynamic_arrays_;  // outside of functions: the member that has its type
   int names_ = 0;
 };
