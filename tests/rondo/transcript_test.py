@@ -3,8 +3,8 @@
 transcript_test.py RONDO TRANSCRIPT... [--update] [--with-files]: a transcript is a sequence of "$ command" lines, each followed
 by the output of the command, standard output and errors together, and by "[code]" if its exit code is not 0. The
 commands of a transcript run one after another in an empty folder, by sh; with --with-files in a copy of the folder
-of the transcript. Addresses and the names of temporary folders
-are replaced. --update writes what the commands print
+of the transcript. Addresses, the names of temporary folders and
+the folder of the executor's headers are replaced. --update writes what the commands print
 now into the transcripts. Numbers are kept to 12 digits: the last digits of a double depend on whether the
 compiler uses fused multiply-add.
 """
@@ -19,6 +19,7 @@ import tempfile
 
 
 TEMPORARY = re.compile(r"rondo-cuda-\w{6}")
+HEADERS = re.compile(r"/\S*/(?:simt/include|rondo-simt)/")
 ADDRESS = re.compile(r"0x[0-9a-f]{8,}")
 LONG_NUMBER = re.compile(r"\d+\.\d{9,}(e[-+]?\d+)?")
 
@@ -29,6 +30,7 @@ def run(command, folder, program):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     text = done.stdout if done.stdout.endswith("\n") or not done.stdout else done.stdout + "\n"
     text = LONG_NUMBER.sub(lambda number: f"{float(number[0]):.12g}", text)
+    text = HEADERS.sub("", text)
     text = TEMPORARY.sub("rondo-cuda-...", ADDRESS.sub("0x...", text)).replace(folder + "/", "")
     return text + (f"[{done.returncode}]\n" if done.returncode else "")
 

@@ -35,9 +35,7 @@ __global__ void diverges() {
   else if (threadIdx.x < 32) __syncwarp(0xFFFFFFFFu);
 }
 __global__ void wide_at_end(float* out) { *reinterpret_cast<float4*>(out + 996) = float4{1, 2, 3, 4}; }
-__global__ void wide_over_end(float* out) {
-  *reinterpret_cast<float4*>(reinterpret_cast<char*>(out) + kCount * sizeof(float)) = float4{1, 2, 3, 4};
-}
+__global__ void wide_over_end(float* out) { *reinterpret_cast<double*>(out + kCount) = 1; }
 __global__ void misaligned(float* out) { *reinterpret_cast<float4*>(out + 1) = float4{1, 2, 3, 4}; }
 struct Shape {
   float side;
@@ -88,7 +86,7 @@ int main(int argc, char** argv) {
     case 12: wide_at_end<<<1, 1>>>(a); heap<<<1, 32>>>(b); break;
     case 13: {
       float* odd;
-      cudaMalloc(&odd, kCount * sizeof(float) + 8);  // a float4 that begins inside ends behind
+      cudaMalloc(&odd, kCount * sizeof(float) + 4);  // a double that begins inside ends behind
       wide_over_end<<<1, 1>>>(odd);
       break;
     }

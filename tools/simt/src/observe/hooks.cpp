@@ -186,7 +186,11 @@ void observe_async_wait(int groups) {
 void allow_unwritten(const void* begin, size_t bytes) {
   if (observer) observer->allow_unwritten(reinterpret_cast<uintptr_t>(begin), bytes);
 }
+// Of a vector such as float4, whose alignment is its size, at most 16.
 void observe_copy(void* to, const void* from, size_t bytes) {
+  const size_t alignment = std::min<size_t>(bytes, 16);
+  if (!is_local(from)) require_aligned(SIMT_PLACE, from, alignment, AccessKind::load);
+  if (!is_local(to)) require_aligned(SIMT_PLACE, to, alignment, AccessKind::store);
   report(SIMT_PLACE, from, bytes, AccessKind::load);
   report(SIMT_PLACE, to, bytes, AccessKind::store);
   std::memcpy(to, from, bytes);
