@@ -343,7 +343,7 @@ TEST(Banks, ThePictureHasACellForEveryBank) {
 
 // The colours of the rows, from the first to the last.
 std::vector<std::string> row_colours(const std::string& svg) {
-  static const std::regex cell("</title>\\n<rect [^>]*fill=\"(#[0-9a-f]+)\"");
+  static const std::regex cell("</title>\\n<rect [^>]*rx=\"3\" fill=\"(#[0-9a-f]+)\"");
   std::vector<std::string> colours;
   for (std::sregex_iterator it(svg.begin(), svg.end(), cell), end; it != end; ++it)
     if (colours.empty() || colours.back() != (*it)[1]) colours.push_back((*it)[1]);
