@@ -1,5 +1,6 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/nn/io/c_locale.h>
 #include <rondo/nn/io/regular_file.h>
 #include <rondo/tools/rondo/cuda/counts.h>
 #include <rondo/tools/rondo/profile/lines.h>
@@ -104,6 +105,7 @@ void show_kernel(const simt::KernelProfile& profile, std::ostream& out) {
 void show_counts(const std::filesystem::path& file, std::ostream& out) {
   constexpr int64_t kMostBytes = int64_t{1} << 31;
   const std::string text = RegularFile(file.string()).contents<std::string>(kMostBytes);
+  const CLocale of_the_parser;
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_array())
     throw Error(

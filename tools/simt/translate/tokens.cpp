@@ -1,19 +1,20 @@
 #include "tokens.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <utility>
 
 namespace simt::translate {
 namespace {
 
+// The functions of <cctype> follow the locale.
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // Bytes of UTF-8 count as letters, and so does the backslash of "\\u00f6", which g++ -E writes for them.
 bool begins_name(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return std::isalpha(byte) || c == '_' || c == '$' || c == '\\' || byte >= 0x80;
+  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return letter || c == '_' || c == '$' || c == '\\' || static_cast<unsigned char>(c) >= 0x80;
 }
-bool in_name(char c) { return begins_name(c) || std::isdigit(static_cast<unsigned char>(c)); }
+bool in_name(char c) { return begins_name(c) || is_digit(c); }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\f' || c == '\v' || c == '\r'; }
 
 class Tokenizer {
@@ -64,8 +65,7 @@ class Tokenizer {
         add(Kind::text, name.back() == 'R' ? end_of_raw_string(end) : end_of_string(end));
       else
         add(Kind::identifier, end);
-    } else if (std::isdigit(static_cast<unsigned char>(c)) ||
-               (c == '.' && std::isdigit(static_cast<unsigned char>(peek(1))))) {
+    } else if (is_digit(c) || (c == '.' && is_digit(peek(1)))) {
       add(Kind::number, end_of_number());
     } else if (c == '"' || c == '\'') {
       add(Kind::text, end_of_string(at_));
@@ -118,13 +118,13 @@ class Tokenizer {
     std::string_view line = text_.substr(at_ + 1, end - at_ - 1);
     while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
     if (line.substr(0, 5) == "line ") line.remove_prefix(5);
-    if (line.empty() || !std::isdigit(static_cast<unsigned char>(line.front()))) {
+    if (line.empty() || !is_digit(line.front())) {
       glued_ = false;
       add(Kind::directive, end);
       return;
     }
     int number = 0;
-    while (!line.empty() && std::isdigit(static_cast<unsigned char>(line.front()))) {
+    while (!line.empty() && is_digit(line.front())) {
       number = number * 10 + (line.front() - '0');
       line.remove_prefix(1);
     }

@@ -3,7 +3,9 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 
 #include "../base/device_half.h"
@@ -128,8 +130,17 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
 cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
   return api_without_context([&](Runtime& runtime) {
     require(device && text, cudaErrorInvalidValue);
-    unsigned domain = 0, bus = 0, number = 0, function = 0;
-    require(std::sscanf(text, "%x:%x:%x.%x", &domain, &bus, &number, &function) == 4, cudaErrorInvalidValue);
+    // "domain:bus:device.function", hexadecimal
+    std::array<unsigned, 4> numbers = {};
+    const char* const end = text + std::strlen(text);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (i > 0) require(text != end && *text++ == (i == 3 ? '.' : ':'), cudaErrorInvalidValue);
+      const auto [stop, problem] = std::from_chars(text, end, numbers[i], 16);
+      require(problem == std::errc{}, cudaErrorInvalidValue);
+      text = stop;
+    }
+    require(text == end, cudaErrorInvalidValue);
+    const auto [domain, bus, number, function] = numbers;
     require(domain == 0 && bus == 0 && function == 0, cudaErrorInvalidDevice);
     runtime.check_ordinal(static_cast<int>(number));
     *device = static_cast<int>(number);

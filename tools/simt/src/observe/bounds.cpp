@@ -62,7 +62,7 @@ std::string verb(AccessKind kind, size_t bytes) {
 }
 
 // "byte 4000 of an allocation of 4000 bytes on device 0"
-std::string described(const GuardedArena::Allocation& allocation, uintptr_t address) {
+std::string description_of(const GuardedArena::Allocation& allocation, uintptr_t address) {
   const std::string owner = allocation.device == Memory::kHost
                                 ? " of pinned host memory"
                                 : " on device " + std::to_string(allocation.device);
@@ -82,11 +82,12 @@ std::string refusal(const Kernel& kernel, uintptr_t address, size_t bytes) {
   const Memory& memory = Runtime::of_workers().memory;
   const auto range = memory.find(reinterpret_cast<const void*>(address));
   if (range && address - range->begin < range->bytes) {
-    if (!memory.may_access(kernel.device, *range)) return "the address " + Memory::refusal(kernel.device, *range);
+    if (!memory.may_access(kernel.device, *range))
+      return "the address " + Memory::refusal(kernel.device, *range);
     if (range->begin + range->bytes - address >= bytes) return "";
     address += bytes - 1;  // it begins inside and ends behind
   }
-  if (const auto allocation = memory.arena().nearest(address)) return described(*allocation, address);
+  if (const auto allocation = memory.arena().nearest(address)) return description_of(*allocation, address);
   if (address - reinterpret_cast<uintptr_t>(kernel.storage) < kernel.storage_bytes) return "";
   if (address - reinterpret_cast<uintptr_t>(&kernel) < sizeof(Kernel)) return "";
   if (is_of_program(address) || in_kernel_heap(address)) return "";
@@ -142,7 +143,7 @@ void check_bounds_of_host(const void* place, uintptr_t address, size_t bytes, Ac
   const auto allocation = memory.arena().nearest(address);
   std::fprintf(stderr, "simt: the host %s at %s: %s%s\n", verb(kind, bytes).c_str(),
                text_of(source_lines(place)).c_str(),
-               allocation ? described(*allocation, address).c_str() : "unknown memory",
+               allocation ? description_of(*allocation, address).c_str() : "unknown memory",
                inside ? "; cudaMemcpy() copies it to the host" : "");
 }
 
