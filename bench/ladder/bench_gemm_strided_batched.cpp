@@ -1,5 +1,6 @@
-// gemm_strided_batched(), and gemm_batched() of the same matrices by pointers, on the two products of the attention of a vision transformer, ViT-Base: for each of
-// 12 heads of an image the scores, 197 queries x 197 keys of 64 values, and the weighted sums of the values.
+// gemm_strided_batched(), and gemm_batched() of the same matrices by pointers, on the two products of the
+// attention of a vision transformer, ViT-Base: for each of 12 heads of an image the scores, 197 queries x 197
+// keys of 64 values, and the weighted sums of the values.
 #include <rondo/bench/operators/product_sample.h>
 #include <rondo/bench/support/bench.h>
 #include <rondo/kernels/core/arithmetic.h>

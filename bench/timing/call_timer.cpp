@@ -33,8 +33,8 @@ CallTimer::CallTimer(cudaStream_t stream, IndexedCall call, int64_t period, doub
   warm_up(stream_, next);
   estimate_ = tried([&] { return seconds_of_call(stream_, next); });
   if (estimate_ >= kClearly * shortest) return;
-  // Near the limit the mean of a row decides: it has less noise than a call, so that the choice is the same in
-  // most runs.
+  // Near the limit the mean of a row decides: it has less noise than a call, so that the choice is the same
+  // in most runs.
   const auto wanted = static_cast<int64_t>(std::ceil(kRowSeconds / estimate_));
   calls_ = std::clamp((wanted + period - 1) / period * period, std::min(period, kLongestRow), kLongestRow);
   row_ = std::make_unique<Row>(stream_, next, static_cast<int>(calls_));

@@ -80,8 +80,8 @@ template <class C, class A, class B>
 //
 // The contract of gemm_strided_batched(), with the same bits, and these differences:
 // Layout: the matrices of an operand have one shape and one stride. Each pointer is aligned to its elements.
-//   Its matrix is copied 16 bytes at a time where that pointer, the stride and the size allow it, whatever the
-//   other pointers are. Equal pointers in a or b are one matrix for several products.
+//   Its matrix is copied 16 bytes at a time where that pointer, the stride and the size allow it, whatever
+//   the other pointers are. Equal pointers in a or b are one matrix for several products.
 // Empty: the array of an operand without elements may be null. With k or alpha of zero, the pointers of a and
 //   b are not read.
 // Aliasing: the host does not read the pointers. So the caller must ensure that a matrix of c overlaps no
@@ -90,8 +90,8 @@ template <class C, class A, class B>
 // Errors: what depends on the pointers is not checked. A null or misaligned pointer, or one that is not to
 //   device memory, is an error of the device (device_failed, at a later call). A residual is a view of
 //   pointers, too.
-// Traffic: that of the matrices, and 8 bytes a matrix. A block reads its pointers before its first copy, which
-//   adds the latency of a load.
+// Traffic: that of the matrices, and 8 bytes a matrix. A block reads its pointers before its first copy,
+//   which adds the latency of a load.
 // Source: the extension of BLAS by batches (Dongarra et al., "The Design and Performance of Batched BLAS on
 //   Modern High-Performance Computing Systems", 2017).
 template <class C, class A, class B>

@@ -39,8 +39,8 @@ TEST(NetworkLayout, AChainGoesDown) {
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(lenet.edges[i], (NetworkEdge{i, i + 1}));
 }
 
-// 5 of the 8 blocks add their input, from 3 rows above, and 3 add a convolution of it. The first two blocks are
-// equal, and drawn once.
+// 5 of the 8 blocks add their input, from 3 rows above, and 3 add a convolution of it. The first two blocks
+// are equal, and drawn once.
 TEST(NetworkLayout, ResidualsPassTheirBlocks) {
   const NetworkLayout layout = lay_out(graph_of("resnet18"));
   int skips = 0, shortcuts = 0;

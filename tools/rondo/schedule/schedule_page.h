@@ -1,4 +1,5 @@
-// The page of `rondo schedule --html`: one file that plays the steps of the all-reduce, without a network. It is filled from page.html, page.css and page.js of this folder.
+// The page of `rondo schedule --html`: one file that plays the steps of the all-reduce, without a network. It
+// is filled from page.html, page.css and page.js of this folder.
 #pragma once
 
 #include <rondo/tools/rondo/schedule/arguments.h>

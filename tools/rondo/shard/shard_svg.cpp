@@ -88,8 +88,8 @@ class ShardPicture {
     return text + "</g>\n";
   }
 
-  // A rectangle with its label, which is rotated if it fits better upright: a character is about 0.55 of the font
-  // size wide.
+  // A rectangle with its label, which is rotated if it fits better upright: a character is about 0.55 of the
+  // font size wide.
   std::string band(const ArrayPart& part, double number, const std::string& label, double x, double y,
                    double w, double h) const {
     std::string text =

@@ -18,8 +18,8 @@ struct ProcessEnd {
 };
 
 // Starts words[0], which is looked up in PATH, with the other words as arguments, and waits for its end.
-// Meanwhile this process ignores Ctrl-C, which the other one gets, too. Throws an Error if the program can't be
-// started.
+// Meanwhile this process ignores Ctrl-C, which the other one gets, too. Throws an Error if the program can't
+// be started.
 ProcessEnd run_process(const std::vector<std::string>& words, const ProcessOptions& options = {});
 
 }  // namespace rondo::program
