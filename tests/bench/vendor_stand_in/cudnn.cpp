@@ -1,3 +1,5 @@
+// A stand-in for cuDNN: the functions that the peers call. Above 400 lines because all of them share the
+// descriptors, which are opaque to the callers.
 #include <cudnn.h>
 
 #include <algorithm>
