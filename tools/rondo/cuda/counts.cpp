@@ -1,58 +1,19 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
-#include <rondo/nn/io/c_locale.h>
 #include <rondo/nn/io/regular_file.h>
 #include <rondo/tools/rondo/cuda/counts.h>
+#include <rondo/tools/rondo/cuda/program_profile.h>
 #include <rondo/tools/rondo/profile/lines.h>
 #include <rondo/tools/rondo/profile/source_place.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/text_table.h>
-#include <simt/observe.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <map>
+#include <utility>
 
 namespace rondo::program {
 namespace {
-
-// A path below the current folder, without it.
-std::string from_here(const std::string& path) {
-  const std::string here = std::filesystem::current_path().string() + "/";
-  return path.rfind(here, 0) == 0 ? path.substr(here.size()) : path;
-}
-
-simt::AccessCounts access_of(const nlohmann::json& json) {
-  simt::AccessCounts access;
-  access.kind = static_cast<simt::AccessKind>(json.at("kind").get<int>());
-  access.space = static_cast<simt::AccessSpace>(json.at("space").get<int>());
-  access.bytes = json.at("bytes");
-  for (const nlohmann::json& line : json.at("inlined"))
-    access.inlined.push_back({from_here(line.at("file")), line.at("line"), line.at("function")});
-  access.requests = json.at("requests");
-  access.lanes = json.at("lanes");
-  access.sectors = json.at("sectors");
-  access.least_sectors = json.at("least_sectors");
-  access.wavefronts = json.at("wavefronts");
-  access.least_wavefronts = json.at("least_wavefronts");
-  access.same_address = json.at("same_address");
-  return access;
-}
-
-dim3 shape_of(const nlohmann::json& json) { return {json.at(0), json.at(1), json.at(2)}; }
-
-simt::KernelProfile profile_of(const nlohmann::json& json) {
-  simt::KernelProfile profile;
-  profile.name = json.at("name");
-  profile.grid = shape_of(json.at("grid"));
-  profile.block = shape_of(json.at("block"));
-  profile.launches = json.at("launches");
-  profile.barriers = json.at("barriers");
-  profile.warp_operations = json.at("warp_operations");
-  profile.launch_bytes_read = json.at("launch_bytes_read");
-  profile.launch_bytes_written = json.at("launch_bytes_written");
-  for (const nlohmann::json& access : json.at("accesses")) profile.accesses.push_back(access_of(access));
-  return profile;
-}
 
 std::string shape_text(const dim3& shape) {
   std::string text = exact_text(shape.x);
@@ -100,19 +61,41 @@ void show_kernel(const simt::KernelProfile& profile, std::ostream& out) {
   out << "\n";
 }
 
+std::string memory_text(int device) {
+  return device == simt::kHostMemory ? "the host" : concat("device ", device);
+}
+
+void show_copies(const simt::ProgramProfile& profile, std::ostream& out) {
+  struct Sum {
+    int64_t copies = 0, bytes = 0;
+  };
+  std::map<std::pair<int, int>, Sum> sums;
+  for (const simt::CountedOperation& operation : profile.operations) {
+    if (operation.kernel || operation.from == operation.to) continue;
+    Sum& sum = sums[{operation.from, operation.to}];
+    ++sum.copies;
+    sum.bytes += static_cast<int64_t>(operation.bytes);
+  }
+  for (const auto& [link, sum] : sums)
+    out << counted(sum.copies, "copy", "copies") << " from " << memory_text(link.first) << " to "
+        << memory_text(link.second) << ": " << grouped(sum.bytes) << " bytes\n";
+  if (profile.uncounted_operations > 0)
+    out << "copies after the first " << profile.operations.size() << " operations were not counted\n";
+}
+
 }  // namespace
 
 void show_counts(const std::filesystem::path& file, std::ostream& out) {
   constexpr int64_t kMostBytes = int64_t{1} << 31;
   const std::string text = RegularFile(file.string()).contents<std::string>(kMostBytes);
-  const CLocale of_the_parser;
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_array())
+  const std::optional<simt::ProgramProfile> profile = read_program_profile(text);
+  if (!profile)
     throw Error(
         Status(StatusCode::out_of_resources, concat("the counts in '", file.string(), "' are not complete")));
   out << "\nlanes, sectors and wavefronts are per request of a warp; share: of the kernel's cycles of the "
          "load-store unit\n\n";
-  for (const nlohmann::json& kernel : json) show_kernel(profile_of(kernel), out);
+  for (const simt::KernelProfile& kernel : profile->kernels) show_kernel(kernel, out);
+  show_copies(*profile, out);
 }
 
 }  // namespace rondo::program

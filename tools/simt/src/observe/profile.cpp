@@ -15,6 +15,7 @@
 
 #include "../device/block.h"
 #include "../host/runtime.h"
+#include "operation_log.h"
 #include "profile_key.h"
 #include "sector_set.h"
 #include "source_lines.h"
@@ -87,6 +88,7 @@ void count(InstructionCounts& counts, Instruction instruction, const WarpAccess&
 
 // A profile in the making: all launches with one key.
 struct Entry {
+  size_t place = 0;  // in the list
   KernelProfile profile;
   CountsByInstruction counts;
 };
@@ -139,7 +141,8 @@ thread_local std::deque<BlockCounts> counts_of_worker;
 
 class Profiler final : public Observer {
  public:
-  explicit Profiler(const ProfileOptions& options) : options_(options) {}
+  Profiler(const ProfileOptions& options, const OperationOrder& order)
+      : options_(options), operations_(order) {}
 
   void select_block(unsigned rank) override {
     while (counts_of_worker.size() <= rank) counts_of_worker.emplace_back();
@@ -247,6 +250,19 @@ class Profiler final : public Observer {
     if (lanes == warp.alive) flush(warp);
   }
 
+  void transfer(const Transfer& transfer) override {
+    std::lock_guard lock(mutex_);
+    operations_.add(transfer);
+  }
+
+  ProgramProfile program() {
+    ProgramProfile profile;
+    profile.kernels = result();
+    std::lock_guard lock(mutex_);
+    operations_.copy_to(profile);
+    return profile;
+  }
+
   std::vector<KernelProfile> result() {
     std::lock_guard lock(mutex_);
     std::vector<KernelProfile> profiles;
@@ -297,6 +313,7 @@ class Profiler final : public Observer {
     const auto [found, fresh] = by_key_.try_emplace(profile_key(kernel, options_.first_of_equal_launches));
     if (fresh) {
       entries_.push_back(std::make_unique<Entry>());
+      entries_.back()->place = entries_.size() - 1;
       found->second = entries_.back().get();
       KernelProfile& profile = found->second->profile;
       profile.name = kernel.name;
@@ -305,6 +322,7 @@ class Profiler final : public Observer {
       profile.shared_bytes = kernel.shared_bytes;
     }
     launch->entry = found->second;
+    operations_.add_launch(launch->entry->place, kernel.device);
     KernelProfile& profile = launch->entry->profile;
     ++profile.launches;
     launch->observed = !options_.first_of_equal_launches || profile.launches == 1;
@@ -381,6 +399,7 @@ class Profiler final : public Observer {
   std::mutex mutex_;
   std::map<ProfileKey, Entry*> by_key_;
   std::vector<std::unique_ptr<Entry>> entries_;  // in the order of their first launches
+  OperationLog operations_;
   std::unordered_map<const Kernel*, std::unique_ptr<Running>> running_;
   static thread_local constinit const Kernel* kernel_;  // of the current block
 };
@@ -392,8 +411,25 @@ std::unique_ptr<Profiler> profiler;
 // Blocks may still hold a pointer to a profiler that has been stopped.
 std::vector<std::unique_ptr<Profiler>> stopped;
 
-void wait_for_all_devices() {
-  if (Runtime::started()) Runtime::get().scheduler.wait_all();
+void start(Runtime& runtime, const ProfileOptions& options) {
+  profiler = std::make_unique<Profiler>(options, runtime.order);
+  runtime.order.start();
+  active_observer = profiler.get();
+}
+
+// Stops the profiler, and returns what `get` reads from it.
+template <class Get>
+auto stop(Get get) {
+  std::lock_guard lock(profile_mutex);
+  decltype(get(*profiler)) result;
+  if (!profiler) return result;
+  Runtime& runtime = Runtime::get();
+  runtime.scheduler.wait_all();
+  active_observer = nullptr;
+  runtime.order.stop();
+  result = get(*profiler);
+  stopped.push_back(std::move(profiler));
+  return result;
 }
 
 }  // namespace
@@ -403,31 +439,25 @@ bool can_observe() { return kObserve; }
 cudaError_t start_profile(const ProfileOptions& options) {
   if (!kObserve) return cudaErrorNotSupported;
   std::lock_guard lock(profile_mutex);
-  if (profiler || active_observer) return cudaErrorInvalidValue;
-  wait_for_all_devices();
-  profiler = std::make_unique<Profiler>(options);
-  active_observer = profiler.get();
-  return cudaSuccess;
+  return answer([&](Runtime& runtime) {
+    if (profiler || active_observer) return cudaErrorInvalidValue;
+    runtime.scheduler.wait_all();
+    start(runtime, options);
+    return cudaSuccess;
+  });
 }
 
-void count_whole_program() {
-  profiler = std::make_unique<Profiler>(ProfileOptions{});
-  active_observer = profiler.get();
-}
+void count_whole_program(Runtime& runtime) { start(runtime, {}); }
 
 // Empty if the program has stopped the profile itself.
-std::vector<KernelProfile> counts_of_whole_program() {
-  return profiler ? profiler->result() : std::vector<KernelProfile>();
-}
+ProgramProfile counts_of_whole_program() { return profiler ? profiler->program() : ProgramProfile(); }
 
 std::vector<KernelProfile> stop_profile() {
-  std::lock_guard lock(profile_mutex);
-  if (!profiler) return {};
-  wait_for_all_devices();
-  active_observer = nullptr;
-  std::vector<KernelProfile> profiles = profiler->result();
-  stopped.push_back(std::move(profiler));
-  return profiles;
+  return stop([](Profiler& running) { return running.result(); });
+}
+
+ProgramProfile stop_program_profile() {
+  return stop([](Profiler& running) { return running.program(); });
 }
 
 }  // namespace simt

@@ -77,26 +77,51 @@ void write(const AccessCounts& counts, std::string& out) {
   members.add("same_address", counts.same_address);
 }
 
+void write(const KernelProfile& profile, std::string& out) {
+  Members members(out);
+  members.add("name", profile.name);
+  add_shape(members, "grid", profile.grid);
+  add_shape(members, "block", profile.block);
+  members.add("shared_bytes", static_cast<uint64_t>(profile.shared_bytes));
+  members.add("launches", profile.launches);
+  members.add("blocks", profile.blocks);
+  members.add("multiply_adds", profile.multiply_adds);
+  members.add("tf32_multiply_adds", profile.tf32_multiply_adds);
+  members.add("narrow_multiply_adds", profile.narrow_multiply_adds);
+  members.add("barriers", profile.barriers);
+  members.add("warp_operations", profile.warp_operations);
+  members.add("instructions", profile.instructions);
+  members.add("waited", profile.waited);
+  members.add("block_bytes", profile.block_bytes);
+  members.add("launch_bytes_read", profile.launch_bytes_read);
+  members.add("launch_bytes_written", profile.launch_bytes_written);
+  list(members.key("accesses"), profile.accesses, [&](const AccessCounts& counts) { write(counts, out); });
+}
+
+void write(const CountedOperation& operation, std::string& out) {
+  Members members(out);
+  if (operation.kernel) {
+    members.add("kernel", static_cast<uint64_t>(*operation.kernel));
+    members.key("device") += std::to_string(operation.device);
+  } else {
+    members.key("from") += std::to_string(operation.from);
+    members.key("to") += std::to_string(operation.to);
+    members.add("bytes", operation.bytes);
+  }
+  list(members.key("after"), operation.after, [&](size_t other) { out += std::to_string(other); });
+}
+
 }  // namespace
 
-std::string json(const std::vector<KernelProfile>& profiles) {
+std::string json(const ProgramProfile& profile) {
   std::string out;
-  list(out, profiles, [&](const KernelProfile& profile) {
+  {
     Members members(out);
-    members.add("name", profile.name);
-    add_shape(members, "grid", profile.grid);
-    add_shape(members, "block", profile.block);
-    members.add("shared_bytes", static_cast<uint64_t>(profile.shared_bytes));
-    members.add("launches", profile.launches);
-    members.add("blocks", profile.blocks);
-    members.add("multiply_adds", profile.multiply_adds);
-    members.add("barriers", profile.barriers);
-    members.add("warp_operations", profile.warp_operations);
-    members.add("instructions", profile.instructions);
-    members.add("launch_bytes_read", profile.launch_bytes_read);
-    members.add("launch_bytes_written", profile.launch_bytes_written);
-    list(members.key("accesses"), profile.accesses, [&](const AccessCounts& counts) { write(counts, out); });
-  });
+    list(members.key("kernels"), profile.kernels, [&](const KernelProfile& kernel) { write(kernel, out); });
+    list(members.key("operations"), profile.operations,
+         [&](const CountedOperation& operation) { write(operation, out); });
+    members.add("uncounted_operations", profile.uncounted_operations);
+  }
   return out + "\n";
 }
 

@@ -40,7 +40,7 @@ void observe_whole_program(Runtime& runtime) {
   const Settings& wanted = settings();
   if (wanted.bounds) start_bounds(runtime);
   if (wanted.check) check_whole_program(runtime);
-  if (!wanted.count_file.empty()) count_whole_program();
+  if (!wanted.count_file.empty()) count_whole_program(runtime);
   static const pid_t owner = getpid();
   std::atexit([] {
     if (getpid() != owner) return;

@@ -1,11 +1,9 @@
 // What is observed from the first CUDA call of a program to its end.
 #pragma once
 
-#include <simt/observe.h>
+#include <simt/counted_operations.h>
 
 #include <cstddef>
-#include <string>
-#include <vector>
 
 namespace simt {
 
@@ -13,12 +11,9 @@ struct Runtime;
 
 void check_whole_program(Runtime& runtime);  // in check.cpp
 size_t findings_of_whole_program();
-void count_whole_program();  // in profile.cpp
-std::vector<KernelProfile> counts_of_whole_program();
+void count_whole_program(Runtime& runtime);  // in profile.cpp
+ProgramProfile counts_of_whole_program();
 void start_bounds(Runtime& runtime);  // in bounds.cpp
 size_t bounds_findings();             // of the host; those of kernels are faults
-
-// As JSON: an array of kernels, with the names of KernelProfile and AccessCounts.
-std::string json(const std::vector<KernelProfile>& profiles);
 
 }  // namespace simt
