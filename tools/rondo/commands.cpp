@@ -9,6 +9,7 @@
 #include <rondo/tools/rondo/cuda/cuda.h>
 #include <rondo/tools/rondo/devices/arguments.h>
 #include <rondo/tools/rondo/evaluate/arguments.h>
+#include <rondo/tools/rondo/judge/arguments.h>
 #include <rondo/tools/rondo/links/arguments.h>
 #include <rondo/tools/rondo/numerics/arguments.h>
 #include <rondo/tools/rondo/plot/arguments.h>
@@ -28,7 +29,7 @@ namespace {
 constexpr void (*kCommands[])(Program& program) = {
     add_train,   add_evaluate, add_convert,  add_devices, add_links,      add_collectives, add_schedule,
     add_profile, add_bench,    add_scale,    add_shard,   add_strategies, add_summary,     add_plot,
-    add_banks,   add_sectors,  add_numerics, add_check,   add_cuda};
+    add_banks,   add_sectors,  add_numerics, add_check,   add_cuda,    add_judge};
 
 }  // namespace
 

@@ -3,11 +3,10 @@
 #include <rondo/tools/rondo/cuda/cuda.h>
 #include <rondo/tools/rondo/cuda/toolchain.h>
 #include <rondo/tools/rondo/support/run_process.h>
+#include <rondo/tools/rondo/support/temporary_folder.h>
 #include <simt/check.h>
 
-#include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -16,28 +15,6 @@ namespace rondo::program {
 namespace {
 
 namespace fs = std::filesystem;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    const char* const folder = std::getenv("TMPDIR");
-    std::string name = fs::path(folder && *folder ? folder : "/tmp") / "rondo-cuda-XXXXXX";
-    if (!mkdtemp(name.data()))
-      throw Error(Status(StatusCode::out_of_resources,
-                         concat("no temporary folder '", name, "' can be made: ", std::strerror(errno))));
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::map<std::string, std::string> environment_of(const CudaArguments& arguments) {
   std::map<std::string, std::string> environment;
@@ -93,7 +70,7 @@ int run_cuda(const CudaArguments& arguments, std::ostream& out) {
   for (const std::string& file : arguments.files)
     if (keep && fs::exists(arguments.output) && fs::exists(file) && fs::equivalent(arguments.output, file))
       throw Error(bad_argument("-o is '", arguments.output, "', which is one of the sources"));
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("rondo-cuda");
   Toolchain toolchain(arguments, folder.path());
   std::vector<fs::path> objects;
   for (const std::string& file : arguments.files) objects.push_back(toolchain.compile(file));

@@ -73,7 +73,7 @@ simt::CountedOperation operation_of(const nlohmann::json& json) {
 std::optional<simt::ProgramProfile> read_program_profile(const std::string& text) {
   const CLocale of_the_parser;
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return std::nullopt;
+  if (!json.is_object() || !json.contains("uncounted_operations")) return std::nullopt;
   simt::ProgramProfile profile;
   for (const nlohmann::json& kernel : json.at("kernels")) profile.kernels.push_back(profile_of(kernel));
   for (const nlohmann::json& operation : json.at("operations"))

@@ -1,4 +1,4 @@
-#include <rondo/kernels/core/text.h>
+#include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/pages/page.h>
 #include <rondo/tools/rondo/pictures/svg.h>
 

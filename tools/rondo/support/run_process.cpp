@@ -1,11 +1,16 @@
 #include <fcntl.h>
+#include <poll.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/support/run_process.h>
 #include <spawn.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 
@@ -47,6 +52,23 @@ class IgnoreInterrupts {
   void (*quit_)(int);
 };
 
+bool ends_within(pid_t child, double seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  pollfd ended = {descriptor, POLLIN, 0};  // poll() ignores the negative descriptor of an old kernel
+  for (;;) {
+    siginfo_t info = {};
+    if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
+      break;
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) break;
+    poll(&ended, 1, static_cast<int>(std::min<int64_t>(left.count(), descriptor < 0 ? 10 : 1000)));
+  }
+  if (descriptor >= 0) close(descriptor);
+  return std::chrono::steady_clock::now() < end;
+}
+
 }  // namespace
 
 ProcessEnd run_process(const std::vector<std::string>& words, const ProcessOptions& options) {
@@ -56,8 +78,15 @@ ProcessEnd run_process(const std::vector<std::string>& words, const ProcessOptio
   constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
   if (!options.standard_output.empty())
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.standard_output.c_str(), kFlags, 0666);
-  if (!options.standard_error.empty())
+  if (!options.standard_error.empty() && options.standard_error == options.standard_output)
+    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  else if (!options.standard_error.empty())
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, options.standard_error.c_str(), kFlags, 0666);
+  if (!options.standard_input.empty())
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, options.standard_input.c_str(), O_RDONLY, 0);
+  if (!options.file_3.empty())
+    posix_spawn_file_actions_addopen(&actions, 3, options.file_3.c_str(), kFlags, 0666);
+  if (!options.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, options.folder.c_str());
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t defaults;
@@ -73,10 +102,17 @@ ProcessEnd run_process(const std::vector<std::string>& words, const ProcessOptio
   posix_spawnattr_destroy(&attributes);
   if (error != 0)
     throw Error(bad_argument("'", copies.front(), "' can't be started: ", std::strerror(error)));
+  if (options.memory_bytes > 0) {
+    const rlimit limit = {static_cast<rlim_t>(options.memory_bytes),
+                          static_cast<rlim_t>(options.memory_bytes)};
+    prlimit(child, RLIMIT_DATA, &limit, nullptr);
+  }
+  const bool timed_out = options.seconds > 0 && !ends_within(child, options.seconds);
+  if (timed_out) kill(child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status)};
-  return {WEXITSTATUS(status), 0};
+  if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status), timed_out};
+  return {WEXITSTATUS(status), 0, timed_out};
 }
 
 }  // namespace rondo::program

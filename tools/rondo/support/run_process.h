@@ -1,6 +1,7 @@
 // Runs another program to its end.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -8,13 +9,19 @@
 namespace rondo::program {
 
 struct ProcessOptions {
-  std::map<std::string, std::string> environment = {};    // besides that of this process
-  std::string standard_output = {}, standard_error = {};  // files; empty: those of this process
+  std::map<std::string, std::string> environment = {};  // besides that of this process
+  // Files; empty: those of this process. The same file for output and error takes both in order.
+  std::string standard_input = {}, standard_output = {}, standard_error = {};
+  std::string file_3 = {};   // written as file descriptor 3; empty: none
+  std::string folder = {};   // the working folder; empty: that of this process
+  double seconds = 0;        // the most that it may take; 0: no limit
+  int64_t memory_bytes = 0;  // the most that it may allocate (RLIMIT_DATA); 0: no limit
 };
 
 struct ProcessEnd {
   int code = 0;    // the exit code, or 128 plus the signal as in shells
   int signal = 0;  // that ended the process; 0: it has exited
+  bool timed_out = false;
 };
 
 // Starts words[0], which is looked up in PATH, with the other words as arguments, and waits for its end.

@@ -10,7 +10,6 @@ bool can_observe() { return false; }
 cudaError_t start_profile(const ProfileOptions&) { return cudaErrorNotSupported; }
 std::vector<KernelProfile> stop_profile() { return {}; }
 ProgramProfile stop_program_profile() { return {}; }
-std::string json(const ProgramProfile&) { return "{}"; }
 void refresh_global_memory() {}
 cudaError_t start_check() { return cudaErrorNotSupported; }
 std::vector<Finding> stop_check() { return {}; }

@@ -1,7 +1,7 @@
-#include <cstdio>
+// The counts of a program as JSON.
+#include <simt/counted_operations.h>
 
-#include "../base/text.h"
-#include "whole_program.h"
+#include <cstdio>
 
 namespace simt {
 namespace {

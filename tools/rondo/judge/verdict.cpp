@@ -1,0 +1,149 @@
+#include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/judge/timeline.h>
+#include <rondo/tools/rondo/judge/verdict.h>
+#include <rondo/tools/rondo/profile/forecast.h>
+#include <rondo/tools/rondo/profile/lines.h>
+#include <rondo/tools/rondo/profile/source_place.h>
+
+#include <algorithm>
+
+namespace rondo::program {
+namespace {
+
+bool is_race_of_streams(const TrialFinding& finding) {
+  return finding.kind == FindingKind::race && finding.text.find("In kernel") == std::string::npos;
+}
+
+void add_hints_of_findings(const Verdict& verdict, std::vector<Hint>& hints) {
+  for (const TrialFinding& finding : verdict.findings) {
+    Hint hint;
+    if (is_race_of_streams(finding) && verdict.problem->draw(verdict.problem->counted, 1).devices > 1)
+      hint = {"a device used data of another one before an event said that they are ready",
+              "A read of a peer before it is ready"};
+    else if (is_race_of_streams(finding))
+      hint = {"two operations of different streams use the same memory, and no event orders them",
+              "A missing event between streams"};
+    else if (finding.kind == FindingKind::race)
+      hint = {"one thread uses what another one writes, and no barrier is between them", "A missing barrier"};
+    else if (finding.kind == FindingKind::deadlock)
+      hint = {"all threads of a block must reach the same __syncthreads()", ""};
+    else if (finding.kind == FindingKind::out_of_range)
+      hint = {"the last block has threads beyond the end; an index that was made of two can leave each range",
+              ""};
+    else if (finding.kind == FindingKind::unwritten_read)
+      hint = {"memory has no value before something writes it, and shared memory has none in each block", ""};
+    else
+      continue;
+    const bool known =
+        std::any_of(hints.begin(), hints.end(), [&](const Hint& h) { return h.text == hint.text; });
+    if (!known) hints.push_back(hint);
+  }
+}
+
+// Accesses that cost several times what they must.
+void add_hints_of_counts(const simt::ProgramProfile& profile, std::vector<Hint>& hints) {
+  constexpr double kCostly = 3, kLeastShare = 0.1;
+  for (const simt::KernelProfile& kernel : profile.kernels) {
+    uint64_t sectors = 0, wavefronts = 0;
+    for (const simt::AccessCounts& access : kernel.accesses)
+      sectors += access.sectors, wavefronts += access.wavefronts;
+    for (const simt::AccessCounts& access : accesses_by_line(kernel)) {
+      const auto costs = [&](uint64_t count, uint64_t least, uint64_t all) {
+        return least > 0 && static_cast<double>(count) >= kCostly * static_cast<double>(least) &&
+               static_cast<double>(count) >= kLeastShare * static_cast<double>(all);
+      };
+      const auto times = [](uint64_t count, uint64_t least) { return concat(count / least, " times"); };
+      if (access.space == simt::AccessSpace::global && costs(access.sectors, access.least_sectors, sectors))
+        hints.push_back(
+            {concat(source_place(access), ": a ", access_text(access), " moves ",
+                    times(access.sectors, access.least_sectors),
+                    " the sectors that its bytes fill: let neighbours in a warp use neighbours in memory"),
+             "Uncoalesced columns"});
+      if (access.space == simt::AccessSpace::shared &&
+          costs(access.wavefronts, access.least_wavefronts, wavefronts))
+        hints.push_back({concat(source_place(access), ": a ", access_text(access), " takes ",
+                                times(access.wavefronts, access.least_wavefronts),
+                                " the wavefronts that it needs: lanes of a warp meet in one bank"),
+                         "A 32-way bank conflict"});
+    }
+  }
+}
+
+// Results stay on the devices; a copy to the host waits for them.
+void add_hints_of_copies(const Case& of, const simt::ProgramProfile& profile, std::vector<Hint>& hints) {
+  for (const Argument& argument : of.arguments)
+    if (argument.place == Place::pinned) return;
+  const auto to_host = [](const simt::CountedOperation& operation) {
+    return !operation.kernel && operation.to == simt::kHostMemory && operation.from != simt::kHostMemory;
+  };
+  if (std::any_of(profile.operations.begin(), profile.operations.end(), to_host))
+    hints.push_back({"values are copied to the host, which waits for them: leave them on the device",
+                     "The loss read back at every step"});
+}
+
+}  // namespace
+
+const char* name_of(Judgement judgement) {
+  constexpr const char* kNames[] = {"right", "wrong", "faulty", "time limit", "not compiled"};
+  return kNames[static_cast<size_t>(judgement)];
+}
+
+Measure measure_of(const simt::ProgramProfile& profile, const Case& of, const simt::GpuProperties& gpu) {
+  Measure measure;
+  double longest = 0;
+  for (const simt::KernelProfile& kernel : profile.kernels) {
+    const KernelForecast lower = forecast(kernel, gpu, std::nullopt);
+    if (const KernelTime time = counted_time(kernel, gpu); time.seconds > longest) {
+      longest = time.seconds;
+      measure.bound = time.bound;
+    }
+    measure.launches += lower.totals.launches;
+    measure.bytes += lower.totals.launch_bytes;
+    measure.block_bytes += lower.totals.block_bytes;
+    measure.sectors += lower.totals.global_sectors;
+    measure.wavefronts += lower.totals.shared_wavefronts;
+    measure.barriers += lower.totals.barriers;
+  }
+  for (const simt::CountedOperation& operation : profile.operations)
+    if (!operation.kernel && operation.from != operation.to)
+      measure.copied_bytes += static_cast<double>(operation.bytes);
+  const double arithmetic = of.flops / (gpu.fp32_tflops() * 1e12);
+  measure.seconds = counted_seconds(profile, gpu) + arithmetic;
+  if (arithmetic > longest) measure.bound = "arithmetic";
+  return measure;
+}
+
+std::vector<Hint> hints_of(const Verdict& verdict) {
+  std::vector<Hint> hints;
+  if (verdict.failure) {
+    const Trial& trial = verdict.failure->trial;
+    if (!trial.mistake.empty()) hints.push_back({trial.mistake, trial.mistake_section});
+    if (trial.unchecked_launch)
+      hints.push_back({"a launch was refused, and nothing noticed: call cudaGetLastError() after a launch",
+                       "A launch that was never checked"});
+  }
+  add_hints_of_findings(verdict, hints);
+  if (verdict.comparison && verdict.comparison->stars < 3) {
+    add_hints_of_counts(*verdict.profile, hints);
+    add_hints_of_copies(verdict.problem->draw(verdict.problem->counted, 1), *verdict.profile, hints);
+  }
+  return hints;
+}
+
+simt::ProgramProfile summed(simt::ProgramProfile profile) {
+  for (simt::KernelProfile& kernel : profile.kernels) {
+    simt::AccessCounts sums[2];
+    sums[1].space = simt::AccessSpace::shared;
+    for (const simt::AccessCounts& access : kernel.accesses) {
+      simt::AccessCounts& sum = sums[access.space == simt::AccessSpace::shared];
+      sum.requests += access.requests, sum.lanes += access.lanes;
+      sum.sectors += access.sectors, sum.least_sectors += access.least_sectors;
+      sum.wavefronts += access.wavefronts, sum.least_wavefronts += access.least_wavefronts;
+      sum.same_address += access.same_address;
+    }
+    kernel.accesses.assign(std::begin(sums), std::end(sums));
+  }
+  return profile;
+}
+
+}  // namespace rondo::program
