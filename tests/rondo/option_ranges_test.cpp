@@ -26,6 +26,8 @@ using Ranges = std::map<std::string, Range>;
 
 // What begins a command line that is complete without the option.
 std::string beginning(const std::string& command) {
+  if (command == "judge show") return command + " vector_add";
+  if (command == "judge check") return command + " vector_add.cu";
   if (command == "summary" || command == "strategies" || command == "profile train") return command + " mlp";
   return command;
 }
@@ -126,6 +128,8 @@ const std::map<std::string, Ranges>& all_ranges() {
       {"bench elementwise", bench},
       {"bench all", bench},
       {"cuda", {{"--devices", {1, 1024}}, {"--seed", {0, kMostSeed}}}},
+      {"judge show", {{"--hints", {0, 100}}}},
+      {"judge check", {{"--seed", {0, kMostSeed}}, {"--seeds", {1, 1000}}}},
       {"strategies",
        {{"--batch", {1, 1'000'000}},
         {"--micro-batches", {1, 1'000'000}},

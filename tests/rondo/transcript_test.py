@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 
-TEMPORARY = re.compile(r"rondo-cuda-\w{6}")
+TEMPORARY = re.compile(r"rondo-(cuda|judge)-\w{6}")
 HEADERS = re.compile(r"/\S*/(?:simt/include|rondo-simt)/")
 ADDRESS = re.compile(r"0x[0-9a-f]{8,}")
 LONG_NUMBER = re.compile(r"\d+\.\d{9,}(e[-+]?\d+)?")
@@ -30,7 +30,7 @@ def run(command, folder, program):
     text = done.stdout if done.stdout.endswith("\n") or not done.stdout else done.stdout + "\n"
     text = LONG_NUMBER.sub(lambda number: f"{float(number[0]):.12g}", text)
     text = HEADERS.sub("", text)
-    text = TEMPORARY.sub("rondo-cuda-...", ADDRESS.sub("0x...", text)).replace(folder + "/", "")
+    text = TEMPORARY.sub(r"rondo-\1-...", ADDRESS.sub("0x...", text)).replace(folder + "/", "")
     return text + (f"[{done.returncode}]\n" if done.returncode else "")
 
 

@@ -1,6 +1,7 @@
 // Counters of observed kernels against arithmetic by hand. In a build that does not observe kernels, only
 // that it says so.
 #include <simt/async_copy.h>
+#include <simt/counted_operations.h>
 #include <simt/observe.h>
 #include <simt/shared.h>
 
@@ -461,6 +462,76 @@ TEST_F(ObserveAlignment, OfAtomics) {
 // nvcc divides such an access into bytes.
 TEST_F(ObserveAlignment, IsNotRequiredOfMembersOfPackedStructs) {
   EXPECT_EQ(fault_of(copy_packed).error, cudaSuccess);
+}
+
+using OperationsOf = Observe;
+
+// What comes before each operation, as text: "0: -, 1: 0".
+std::string order_of(const simt::ProgramProfile& profile) {
+  std::string text;
+  for (size_t i = 0; i < profile.operations.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(i) + ":";
+    for (const size_t other : profile.operations[i].after) text += " " + std::to_string(other);
+  }
+  return text;
+}
+
+TEST_F(OperationsOf, CopiesAndLaunchesHaveTheirBytesDevicesAndKernels) {
+  const Device<> a(64), b(64);
+  std::vector<float> host(64);
+  ASSERT_EQ(simt::start_profile(), cudaSuccess);
+  cudaMemcpy(a.data, host.data(), 256, cudaMemcpyHostToDevice);
+  launch(2, 32, 0, copy, b.data, a.data);
+  launch(1, 32, 0, copy, b.data, a.data);
+  cudaMemset(a.data, 0, 128);
+  cudaMemcpy(host.data(), b.data, 256, cudaMemcpyDeviceToHost);
+  const simt::ProgramProfile profile = simt::stop_program_profile();
+  ASSERT_EQ(profile.kernels.size(), 2u);  // of two shapes
+  ASSERT_EQ(profile.operations.size(), 5u);
+  const auto& all = profile.operations;
+  EXPECT_EQ(all[0].kernel, std::nullopt);
+  EXPECT_EQ(all[0].from, simt::kHostMemory);
+  EXPECT_EQ(all[0].to, 0);
+  EXPECT_EQ(all[0].bytes, 256u);
+  EXPECT_EQ(all[1].kernel, std::optional<size_t>(0));
+  EXPECT_EQ(all[2].kernel, std::optional<size_t>(1));
+  EXPECT_EQ(all[3].from, 0);
+  EXPECT_EQ(all[3].to, 0);
+  EXPECT_EQ(all[3].bytes, 128u);
+  EXPECT_EQ(all[4].to, simt::kHostMemory);
+  EXPECT_EQ(order_of(profile), "0:, 1: 0, 2: 1, 3: 2, 4: 3");
+  EXPECT_EQ(profile.uncounted_operations, 0u);
+}
+
+TEST_F(OperationsOf, StreamsAndEventsOrderThem) {
+  const Device<> a(32), b(32);
+  cudaStream_t first, second;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking), cudaSuccess);
+  cudaEvent_t event;
+  ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  ASSERT_EQ(simt::start_profile(), cudaSuccess);
+  cudaMemsetAsync(a.data, 0, 4, first);   // 0
+  cudaMemsetAsync(b.data, 0, 4, second);  // 1, beside 0
+  cudaEventRecord(event, first);
+  cudaMemsetAsync(a.data, 0, 4, first);  // 2, after 0
+  cudaStreamWaitEvent(second, event);
+  cudaMemsetAsync(b.data, 0, 4, second);  // 3, after 0 and 1
+  cudaDeviceSynchronize();
+  cudaMemsetAsync(b.data, 0, 4, second);  // 4, after all, by the host
+  EXPECT_EQ(order_of(simt::stop_program_profile()), "0:, 1:, 2: 0, 3: 0 1, 4: 2 3");
+  cudaEventDestroy(event);
+  cudaStreamDestroy(first);
+  cudaStreamDestroy(second);
+}
+
+TEST_F(OperationsOf, OnlyTheFirstAreKept) {
+  const Device<> a(1);
+  ASSERT_EQ(simt::start_profile(), cudaSuccess);
+  for (size_t i = 0; i < simt::kMostCountedOperations + 2; ++i) cudaMemsetAsync(a.data, 0, 4);
+  const simt::ProgramProfile profile = simt::stop_program_profile();
+  EXPECT_EQ(profile.operations.size(), simt::kMostCountedOperations);
+  EXPECT_EQ(profile.uncounted_operations, 2u);
 }
 
 }  // namespace

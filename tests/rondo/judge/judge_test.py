@@ -101,7 +101,7 @@ def main():
     listed = subprocess.run([options.program, "judge", "list"], capture_output=True, text=True, check=True).stdout
     names = [line.split()[1] for line in listed.splitlines() if line[:2].strip().isdigit()]
     problems = []
-    if sorted(names) != sorted(folder.name for folder in SOLUTIONS.iterdir() if folder.is_dir()):
+    if sorted(names) != sorted(folder.name for folder in SOLUTIONS.iterdir() if (folder / "best.cu").exists()):
         problems.append(f"the problems {names} are not those with solutions")
     if options.problem:
         names = [options.problem]

@@ -76,6 +76,7 @@ void add_judge(Program& program) {
   const Command judge = program.command().add_command(
       "judge", "Problems for students of CUDA, and the judge of their solutions");
   judge.require_command();
+  judge.when_missing("no command of judge was named, must be list, start, show or check: rondo judge list");
   struct None {};
   program.add<None>(
       judge, "list", "List the problems", [](const Command&, None&) {},

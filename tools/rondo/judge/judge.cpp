@@ -232,7 +232,9 @@ int check_solution(const JudgeCheckArguments& arguments, std::ostream& out) {
     if (error.status().code() != StatusCode::bad_argument) throw;
     verdict.problem = &problem, verdict.gpu = &gpu, verdict.file = arguments.file;
     verdict.judgement = Judgement::not_compiled;
-    verdict.hints.push_back({concat(error.what(), "; the function is ", problem.declaration), ""});
+    verdict.hints.push_back({concat(error.what(), "; the function is ", problem.declaration,
+                                    "; a main() belongs between #ifndef RONDO_JUDGE and #endif"),
+                             ""});
   }
   if (arguments.json == "-")
     out << verdict_json(verdict);

@@ -31,7 +31,8 @@ std::string failure_text(const Trial& trial) {
       const WrongElement& wrong = *trial.wrong;
       const std::string place = concat(
           wrong.array, wrong.device < 0 ? "" : concat(" of device ", wrong.device), "[", wrong.index, "]");
-      return concat(place, wrong.written ? concat(" is ", value_text(wrong.got)) : " was not written",
+      return concat(place,
+                    wrong.written ? concat(" is ", value_text(wrong.got)) : " is memory that nobody wrote",
                     ", must be ", value_text(wrong.wanted), "; ", grouped(wrong.wrong), " of ",
                     grouped(wrong.count), wrong.count == 1 ? " element is wrong" : " elements are wrong");
     }

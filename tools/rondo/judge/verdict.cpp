@@ -119,8 +119,10 @@ std::vector<Hint> hints_of(const Verdict& verdict) {
     const Trial& trial = verdict.failure->trial;
     if (!trial.mistake.empty()) hints.push_back({trial.mistake, trial.mistake_section});
     if (trial.unchecked_launch)
-      hints.push_back({"a launch was refused, and nothing noticed: call cudaGetLastError() after a launch",
-                       "A launch that was never checked"});
+      hints.push_back(
+          {"a CUDA call failed, and nothing noticed: look at what calls return, and at cudaGetLastError() "
+           "after a launch",
+           "A launch that was never checked"});
   }
   add_hints_of_findings(verdict, hints);
   if (verdict.comparison && verdict.comparison->stars < 3) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 
@@ -53,20 +54,22 @@ class IgnoreInterrupts {
 };
 
 bool ends_within(pid_t child, double seconds) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  using Clock = std::chrono::steady_clock;
+  using Milliseconds = std::chrono::milliseconds;
+  const Clock::time_point end = Clock::now() + Milliseconds(static_cast<int64_t>(std::ceil(1000 * seconds)));
   const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   pollfd ended = {descriptor, POLLIN, 0};  // poll() ignores the negative descriptor of an old kernel
-  for (;;) {
+  bool has_ended = false;
+  while (!has_ended) {
     siginfo_t info = {};
-    if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
-      break;
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    if (left.count() <= 0) break;
-    poll(&ended, 1, static_cast<int>(std::min<int64_t>(left.count(), descriptor < 0 ? 10 : 1000)));
+    has_ended =
+        waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+    const int64_t left = std::chrono::ceil<Milliseconds>(end - Clock::now()).count();
+    if (has_ended || left <= 0) break;
+    poll(&ended, 1, static_cast<int>(std::min<int64_t>(left, descriptor < 0 ? 10 : 1000)));
   }
   if (descriptor >= 0) close(descriptor);
-  return std::chrono::steady_clock::now() < end;
+  return has_ended;
 }
 
 }  // namespace
