@@ -79,6 +79,8 @@ TEST_F(HostMemory, AttributesAreTheProperties) {
       {cudaDevAttrCooperativeLaunch, static_cast<size_t>(p.cooperativeLaunch)},
       {cudaDevAttrMaxSharedMemoryPerBlockOptin, p.sharedMemPerBlockOptin},
       {cudaDevAttrMaxBlocksPerMultiprocessor, static_cast<size_t>(p.maxBlocksPerMultiProcessor)},
+      {cudaDevAttrMaxPersistingL2CacheSize, static_cast<size_t>(p.persistingL2CacheMaxSize)},
+      {cudaDevAttrMaxAccessPolicyWindowSize, static_cast<size_t>(p.accessPolicyMaxWindowSize)},
       {cudaDevAttrReservedSharedMemoryPerBlock, p.reservedSharedMemPerBlock},
       {cudaDevAttrMemoryPoolsSupported, static_cast<size_t>(p.memoryPoolsSupported)},
       {cudaDevAttrClusterLaunch, static_cast<size_t>(p.clusterLaunch)},

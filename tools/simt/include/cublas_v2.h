@@ -1,4 +1,4 @@
-// The products of cuBLAS, for programs that compare a kernel with them or have one beside their own. This is not
+// The products and copies of cuBLAS, for programs that compare a kernel with them or have one beside their own. This is not
 // cuBLAS: the functions are those below, with its arguments and results, as a plain kernel of the executor.
 // Matrices are in column-major order. Sums of fp32 and fp16 or bf16 factors are in fp32, of fp64 in fp64.
 #pragma once
@@ -26,6 +26,8 @@ enum cublasStatus_t {
   CUBLAS_STATUS_NOT_SUPPORTED = 15,
   CUBLAS_STATUS_LICENSE_ERROR = 16
 };
+#include <simt/cublas_copies.h>  // needs the statuses
+
 enum cublasOperation_t { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_OP_C = 2 };
 enum cublasPointerMode_t { CUBLAS_POINTER_MODE_HOST = 0, CUBLAS_POINTER_MODE_DEVICE = 1 };
 // The arithmetic is the same in all modes.

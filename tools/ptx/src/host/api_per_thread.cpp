@@ -97,6 +97,17 @@ cudaError_t cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t event, uns
 cudaError_t cudaStreamGetPriority_ptsz(cudaStream_t stream, int* priority) {
   return cudaStreamGetPriority(of_thread(stream), priority);
 }
+cudaError_t cudaStreamSetAttribute_ptsz(cudaStream_t stream, cudaStreamAttrID attribute,
+                                        const cudaStreamAttrValue* value) {
+  return cudaStreamSetAttribute(of_thread(stream), attribute, value);
+}
+cudaError_t cudaStreamGetAttribute_ptsz(cudaStream_t stream, cudaStreamAttrID attribute,
+                                        cudaStreamAttrValue* value) {
+  return cudaStreamGetAttribute(of_thread(stream), attribute, value);
+}
+cudaError_t cudaStreamCopyAttributes_ptsz(cudaStream_t to, cudaStream_t from) {
+  return cudaStreamCopyAttributes(of_thread(to), of_thread(from));
+}
 cudaError_t cudaStreamGetFlags_ptsz(cudaStream_t stream, unsigned int* flags) {
   return cudaStreamGetFlags(of_thread(stream), flags);
 }

@@ -83,6 +83,9 @@ Attributes check_attributes(Runtime& runtime, const void* kernel, const cudaLaun
       case cudaLaunchAttributePriority:
       case cudaLaunchAttributePreferredSharedMemoryCarveout:
         break;
+      case cudaLaunchAttributeAccessPolicyWindow:
+        check_access_policy_window(runtime, value.accessPolicyWindow);
+        break;
       case cudaLaunchAttributeCooperative:
         require(value.cooperative == 0 || kCooperativeLaunches, cudaErrorNotSupported);
         result.cooperative = value.cooperative != 0;

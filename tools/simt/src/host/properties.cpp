@@ -144,6 +144,10 @@ int attribute_of(const cudaDeviceProp& p, cudaDeviceAttr attribute) {
       return static_cast<int>(p.sharedMemPerBlockOptin);
     case cudaDevAttrMaxBlocksPerMultiprocessor:
       return p.maxBlocksPerMultiProcessor;
+    case cudaDevAttrMaxPersistingL2CacheSize:
+      return p.persistingL2CacheMaxSize;
+    case cudaDevAttrMaxAccessPolicyWindowSize:
+      return p.accessPolicyMaxWindowSize;
     case cudaDevAttrReservedSharedMemoryPerBlock:
       return static_cast<int>(p.reservedSharedMemPerBlock);
     case cudaDevAttrMemoryPoolsSupported:

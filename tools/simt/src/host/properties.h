@@ -12,4 +12,7 @@ cudaDeviceProp properties_of(const Runtime& runtime, int device);
 // Throws cudaErrorInvalidValue for an unknown attribute.
 int attribute_of(const cudaDeviceProp& properties, cudaDeviceAttr attribute);
 
+// Throws cudaErrorInvalidValue for a window that the device does not have.
+void check_access_policy_window(const Runtime& runtime, const cudaAccessPolicyWindow& window);
+
 }  // namespace simt

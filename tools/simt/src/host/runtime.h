@@ -49,6 +49,10 @@ struct Stream {
   std::shared_ptr<Backlog> backlog = std::make_shared<Backlog>();
   std::vector<TaskPtr> tail;  // the tasks that the next operation waits for
 
+  // Set by cudaStreamSetAttribute(). No operation depends on them.
+  cudaAccessPolicyWindow access_policy_window = {};
+  cudaSynchronizationPolicy synchronization_policy = cudaSyncPolicyAuto;
+
   std::shared_ptr<Capture> capture;  // null: not capturing
   std::vector<Node*> captured_tail;  // as tail, in nodes of the capture
   // The same, as cudaStreamGetCaptureInfo() has returned it.
