@@ -140,6 +140,24 @@ TEST_F(StartDeathTest, RefusesLateCopies) {
   expect_refused("SIMT_LATE_COPIES", "0 to 1", and_no_numbers({"2", "256", "4294967296", "yes"}));
 }
 
+TEST_F(StartDeathTest, RefusesZeroedMemory) {
+  expect_refused("SIMT_ZEROED_MEMORY", "0 to 1", and_no_numbers({"2", "yes"}));
+}
+
+// New memory has the bytes 0xFF, or 0.
+TEST_F(StartDeathTest, ReadsWhetherMemoryIsZeroed) {
+  const auto first_byte = [](const char* zeroed) {
+    set("SIMT_ZEROED_MEMORY", zeroed);
+    unsigned char* memory = nullptr;
+    unsigned char byte = 1;
+    const bool right = cudaMalloc(reinterpret_cast<void**>(&memory), 64) == cudaSuccess &&
+                       cudaMemcpy(&byte, memory + 63, 1, cudaMemcpyDeviceToHost) == cudaSuccess;
+    end_with(right && byte == (std::string(zeroed) == "1" ? 0 : 0xFF));
+  };
+  for (const char* const zeroed : {"", "0", "1"})
+    EXPECT_EXIT(first_byte(zeroed), testing::ExitedWithCode(kPassed), "^$") << zeroed;
+}
+
 TEST_F(StartDeathTest, RefusesTheLengthOfAQueue) {
   expect_refused("SIMT_QUEUE_LENGTH", "1 to 1048576", and_no_numbers({"0", "1048577"}));
 }

@@ -73,6 +73,11 @@ void add_cuda_options(const Command& cuda, CudaArguments& to) {
       "memory of a device");
   cuda.add_flag("--count", to.count,
                 "Count the accesses of each source line; with --check or --bounds in a second run");
+  cuda.add_flag(
+      "--zeroed-memory", to.zeroed_memory,
+      "New memory of the devices is 0 instead of NaN, for programs that read what they did not write");
+  cuda.add_flag("--lockstep", to.lockstep,
+                "Threads make their volatile accesses in step, for programs without __syncwarp");
   cuda.add("--gpu", "NAME", concat("The limits of a GPU: ", simt::gpu_names(), ", or a list"),
            [&](const std::string& s) {
              if (!simt::gpus_named(s))
@@ -87,10 +92,12 @@ void add_cuda_options(const Command& cuda, CudaArguments& to) {
   cuda.when_parsed([&] {
     if (!to.output.empty() && !to.words.empty())
       throw Error(bad_argument("-o '", to.output, "' does not run the program: no arguments can follow --"));
-    if (!to.output.empty() && (to.gpu != "" || to.seed || to.devices))
-      throw Error(bad_argument("-o '", to.output,
-                               "' does not run the program: --gpu, --seed and --devices are "
-                               "SIMT_GPU, SIMT_SEED and SIMT_DEVICES in the environment of the run"));
+    if (!to.output.empty() && (to.gpu != "" || to.seed || to.devices || to.zeroed_memory))
+      throw Error(
+          bad_argument("-o '", to.output,
+                       "' does not run the program: --gpu, --seed, --devices and --zeroed-memory are "
+                       "SIMT_GPU, SIMT_SEED, SIMT_DEVICES and SIMT_ZEROED_MEMORY in the environment of "
+                       "the run"));
   });
 }
 

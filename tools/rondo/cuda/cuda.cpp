@@ -20,6 +20,8 @@ std::map<std::string, std::string> environment_of(const CudaArguments& arguments
   std::map<std::string, std::string> environment;
   if (!arguments.gpu.empty()) environment["SIMT_GPU"] = arguments.gpu;
   if (arguments.seed) environment["SIMT_SEED"] = concat(*arguments.seed);
+  if (arguments.zeroed_memory) environment["SIMT_ZEROED_MEMORY"] = "1";
+  if (arguments.lockstep) environment["SIMT_LOCKSTEP"] = "1";
   if (arguments.devices) environment["SIMT_DEVICES"] = concat(*arguments.devices);
   return environment;
 }

@@ -18,12 +18,12 @@ struct CudaArguments {
   std::string standard = "c++17", compiler = "g++", output;
   int optimization = 2;
 
-  bool check = false, bounds = false, count = false;
+  bool check = false, bounds = false, count = false, zeroed_memory = false, lockstep = false;
   std::string gpu;
   std::optional<uint64_t> seed;
   std::optional<int> devices;
 
-  bool observes() const { return check || bounds || count; }
+  bool observes() const { return check || bounds || count || lockstep; }
 };
 
 // Returns the exit code of the program: 3 if there were findings of --check or --bounds, 128 plus the signal

@@ -84,16 +84,18 @@ Executor find_executor() {
 Toolchain::Toolchain(const CudaArguments& arguments, fs::path folder)
     : arguments_(arguments), folder_(std::move(folder)), executor_(find_executor()) {
   if (arguments.observes() && !fs::exists(executor_.observed_library))
-    throw Error(bad_argument("--check, --bounds and --count need '", executor_.observed_library.string(),
+    throw Error(bad_argument("--check, --bounds, --count and --lockstep need '",
+                             executor_.observed_library.string(),
                              "', which is missing; it is built where g++ has libbacktrace (<backtrace.h>)"));
 }
 
-// The headers of the executor are C++20. For older sources, names that are new in it are hidden.
+// The headers of the executor are C++20. For older sources, names that are new in it are hidden, and there are
+// no warnings about uses of volatile that it deprecates.
 std::vector<std::string> Toolchain::language() const {
   const bool old = is_one_of(arguments_.standard.substr(arguments_.standard.size() - 2), {"11", "14", "17"});
   if (!old) return {"-std=" + arguments_.standard};
   const char* const prefix = arguments_.standard[0] == 'g' ? "gnu++" : "c++";
-  return {concat("-std=", prefix, "20"), "-fno-char8_t", "-DSIMT_BEFORE_CXX20"};
+  return {concat("-std=", prefix, "20"), "-fno-char8_t", "-Wno-volatile", "-DSIMT_BEFORE_CXX20"};
 }
 
 std::vector<std::string> Toolchain::preprocessing() const {

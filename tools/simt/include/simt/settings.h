@@ -34,9 +34,10 @@ struct Settings {
   bool allocation_waits = false;  // SIMT_ALLOCATION_WAITS: 0 or 1; 1: cudaMalloc and cudaHostAlloc wait
   bool free_waits = true;         // SIMT_FREE_WAITS: 0 or 1; 0: cudaFree and cudaFreeHost do not wait
   size_t graph_node_bytes = 0;   // SIMT_GRAPH_NODE_BYTES: device memory of an executable graph, per operation
-  bool zeroed_memory = false;    // set_zeroed_memory()
+  bool zeroed_memory = false;    // SIMT_ZEROED_MEMORY: 0 or 1; 1: new memory is 0 instead of 0xFF bytes
   bool check = false;            // SIMT_CHECK: 0 or 1; 1: check the whole program (simt/check.h)
   bool bounds = false;           // SIMT_BOUNDS: 0 or 1; 1: check that accesses are to memory of the device
+  bool lockstep = false;         // SIMT_LOCKSTEP: 0 or 1; 1: threads make their volatile accesses in step
   std::string count_file;        // SIMT_COUNT: count the whole program, and write the counts to this file
   bool report_contexts = false;  // SIMT_REPORT_CONTEXTS: 0 or 1; 1: a line on stderr when the process ends
   std::chrono::milliseconds patience{10'000};  // time before an implicit wait is reported on stderr

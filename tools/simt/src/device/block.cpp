@@ -113,7 +113,7 @@ void Block::enter() {
 }
 
 bool Block::resume() {
-  if (alive_ == 0 || (ready_.empty() && started_ == threads_)) return false;
+  if (alive_ == 0 || (ready_.empty() && yielding_.empty() && started_ == threads_)) return false;
   enter();
   switch_to(worker_, next_fiber());
   return true;
@@ -133,6 +133,7 @@ void Block::start(const Kernel& kernel, uint64_t number) {
   threads_ = alive_ = kernel.block.x * kernel.block.y * kernel.block.z;
   started_ = 0;
   ready_.clear();
+  yielding_.clear();
   at_barrier_.clear();
   at_barrier_count_ = 0;
   at_cluster_barrier_.clear();
@@ -233,6 +234,10 @@ void Block::thread_exits(Fiber& fiber) {
 Fiber& Block::next_fiber() {
   if (!ready_.empty()) return ready_.pop();
   if (started_ < threads_) return pool_.take();
+  if (!yielding_.empty()) {
+    ready_.splice(yielding_);
+    return ready_.pop();
+  }
   if (alive_ != 0 && place_in_cluster_.cluster->size() > 1) return worker_;  // another block may go on
   if (alive_ != 0)
     fail(cudaErrorLaunchFailure, [&] { return "deadlock: no thread can go on. " + waiting_threads(); });
@@ -289,6 +294,12 @@ void Block::wait_for_cluster(Place place) {
   Fiber& self = *current_;
   self.place = place;
   at_cluster_barrier_.push(self);
+  wait(self);
+}
+
+void Block::yield() {
+  Fiber& self = *current_;
+  yielding_.push(self);
   wait(self);
 }
 

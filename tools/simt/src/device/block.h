@@ -129,6 +129,7 @@ class Block {
   void warpgroup_rendezvous(const char* instruction, const void* record, Place place,
                             void (*run)(AsyncState&, Warpgroup&, const void*, const Place&));
   void wait_for_cluster(Place place);  // at its barrier
+  void yield();                        // until every other thread of the block waits, yields or has exited
   void end_cluster_barrier() { wake(at_cluster_barrier_); }
   void wake(FiberQueue& fibers);
   Fiber& current() { return *current_; }
@@ -178,6 +179,7 @@ class Block {
   StackGuard guard_;
   FiberPool pool_;
   FiberQueue ready_;
+  FiberQueue yielding_;
 
   FiberQueue at_cluster_barrier_;
   FiberQueue at_barrier_;

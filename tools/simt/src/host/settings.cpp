@@ -113,8 +113,10 @@ Settings read_environment() {
   if (const auto value = from_environment("SIMT_FREE_WAITS", 0, 1)) settings.free_waits = *value != 0;
   if (const auto value = from_environment("SIMT_GRAPH_NODE_BYTES", 0, kMostGraphNodeBytes))
     settings.graph_node_bytes = *value;
+  if (const auto value = from_environment("SIMT_ZEROED_MEMORY", 0, 1)) settings.zeroed_memory = *value != 0;
   settings.check = observer_from_environment("SIMT_CHECK");
   settings.bounds = observer_from_environment("SIMT_BOUNDS");
+  settings.lockstep = observer_from_environment("SIMT_LOCKSTEP");
   settings.count_file = count_file_from_environment(settings.check);
   if (const auto value = from_environment("SIMT_REPORT_CONTEXTS", 0, 1))
     settings.report_contexts = *value != 0;

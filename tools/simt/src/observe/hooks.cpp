@@ -7,6 +7,7 @@
 #include <simt/builtins.h>
 #include <simt/memory_access.h>
 #include <simt/observe_async.h>
+#include <simt/settings.h>
 #include <simt/shared.h>
 #include <simt/unwritten.h>
 
@@ -261,6 +262,8 @@ template <class T>
 [[gnu::always_inline]] inline void report_volatile(const void* place, const void* p, size_t bytes,
                                                    AccessKind kind) {
   require_aligned(place, p, bytes, kind);
+  if (simt::settings().lockstep && simt::in_block() && !simt::is_local(p))
+    simt::running_block("a volatile access").yield();
   report(place, p, bytes, kind, /*atomic=*/!simt::in_shared_memory(p));
 }
 [[gnu::always_inline]] inline void report_aligned(const void* place, const void* p, size_t bytes,
