@@ -75,6 +75,26 @@ void from_template(T* out) {
   sized<T, 4><<<dim3(kBlocks), dim3(Size<kThreads>::value)>>>(out);
 }
 
+// A class with a destructor: the bytes of the argument go to the kernel, and the host destroys it once, after the
+// launch. cudaFree() then waits for the kernel.
+struct Owner {
+  static int destroyed;
+  int* value;
+  explicit Owner(int number) {
+    CHECK(cudaMalloc(&value, sizeof(int)));
+    CHECK(cudaMemcpy(value, &number, sizeof(int), cudaMemcpyHostToDevice));
+  }
+  ~Owner() {
+    CHECK(cudaFree(value));
+    ++destroyed;
+  }
+};
+int Owner::destroyed = 0;
+__global__ void takes_owner(int* out, Owner owner, int add) {
+  out[linear()] = *owner.value + add;
+  owner.value = nullptr;  // of this thread
+}
+
 int main() {
   int* out;
   CHECK(cudaMalloc(&out, kBlocks * kThreads * sizeof(int)));
@@ -109,6 +129,8 @@ int main() {
     std::printf("an argument throws: %d\n", value);
   }
   takes_attribute<<<kBlocks, kThreads>>>(out, 1); show("attribute of a parameter", out);
+  takes_owner<<<kBlocks, kThreads>>>(out, Owner(20), 4); show("an argument with a destructor", out);
+  std::printf("destroyed: %d\n", Owner::destroyed);
   takes_pointers<<<kBlocks, kThreads>>>(out, nullptr, nullptr); show("pointers", out);
   has_attribute<<<kBlocks, kThreads>>>(out); show("attribute of a kernel", out);
   calls_member<&Pair::sum><<<kBlocks, kThreads>>>(out, {3, 4}); show("pointer to a member", out);

@@ -6,8 +6,10 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <memory>
+#include <new>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -47,11 +49,44 @@ void remember(const void* kernel, const Signature& signature);
 
 namespace detail {
 
+// The bytes of a parameter whose type has a destructor. CUDA copies the bytes of an argument to the device, and
+// destroys the argument of the launch only, on the host, when the launch has been submitted.
+template <class T>
+struct Bits {
+  explicit Bits(const T& value) { std::memcpy(bytes, &value, sizeof(T)); }
+  alignas(T) std::byte bytes[sizeof(T)];
+};
+template <class T>
+using Kept = std::conditional_t<std::is_trivially_destructible_v<T>, T, Bits<T>>;
+
 template <class... Parameters>
 struct Packed {
   void (*kernel)(Parameters...);
-  std::tuple<Parameters...> arguments;
+  std::tuple<Kept<Parameters>...> arguments;
 };
+
+template <class T>
+T& passed(T& kept) {
+  return kept;
+}
+template <class T>
+T& passed(Bits<T>& kept) {
+  return *std::launder(reinterpret_cast<T*>(kept.bytes));
+}
+
+// Calls the kernel for one thread, which has its own copies of the arguments. A parameter whose type has a
+// destructor is passed by its address (Itanium C++ ABI, 3.1.2.3), and the caller would destroy it.
+template <class... Parameters>
+void call(const Packed<Parameters...>& packed) {
+  if constexpr ((std::is_trivially_destructible_v<Parameters> && ...)) {
+    std::apply(packed.kernel, packed.arguments);
+  } else {
+    using ByAddress = void (*)(
+        std::conditional_t<std::is_trivially_destructible_v<Parameters>, Parameters, Parameters&>...);
+    auto copies = packed.arguments;
+    std::apply([&](auto&... kept) { reinterpret_cast<ByAddress>(packed.kernel)(passed(kept)...); }, copies);
+  }
+}
 
 template <class T>
 Argument describe(T& argument) {
@@ -72,13 +107,20 @@ Argument describe(T& argument) {
   return {&argument, sizeof(T), is_data_pointer};
 }
 
-template <class... Parameters>
-Launch pack(void (*kernel)(Parameters...), std::tuple<Parameters...> arguments) {
-  auto packed = std::make_shared<Packed<Parameters...>>(Packed<Parameters...>{kernel, std::move(arguments)});
+template <class T>
+Argument describe(Bits<T>& argument) {
+  return {&argument, 0, false};
+}
+
+// `arguments` are of the types of the parameters, or references to them.
+template <class... Parameters, class... Arguments>
+Launch pack(void (*kernel)(Parameters...), std::tuple<Arguments...>& arguments) {
+  auto packed = std::make_shared<Packed<Parameters...>>(
+      Packed<Parameters...>{kernel, std::tuple<Kept<Parameters>...>(std::move(arguments))});
   Launch launch;
   launch.kernel = reinterpret_cast<const void*>(kernel);
   std::apply([&](auto&... argument) { launch.arguments = {describe(argument)...}; }, packed->arguments);
-  launch.body = [packed = packed.get()] { std::apply(packed->kernel, packed->arguments); };
+  launch.body = [packed = packed.get()] { call(*packed); };
   launch.storage = std::move(packed);
   launch.storage_bytes = sizeof(Packed<Parameters...>);
   return launch;
@@ -87,8 +129,9 @@ Launch pack(void (*kernel)(Parameters...), std::tuple<Parameters...> arguments) 
 template <class... Parameters, size_t... indices>
 Launch pack_addressed(void (*kernel)(Parameters...), void* const* arguments,
                       std::index_sequence<indices...>) {
-  return pack(kernel, std::tuple<Parameters...>(
-                          *static_cast<const std::remove_reference_t<Parameters>*>(arguments[indices])...));
+  std::tuple<Parameters...> copies(
+      *static_cast<const std::remove_reference_t<Parameters>*>(arguments[indices])...);
+  return pack(kernel, copies);
 }
 
 template <class... Parameters>
@@ -117,6 +160,6 @@ template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
   simt::detail::name_kernel(kernel);
-  return simt::launch(
-      config, simt::detail::pack(kernel, std::tuple<Parameters...>(std::forward<Arguments>(arguments)...)));
+  std::tuple<Parameters...> copies(std::forward<Arguments>(arguments)...);
+  return simt::launch(config, simt::detail::pack(kernel, copies));
 }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -41,11 +42,14 @@ class PendingLaunch {
   PendingLaunch(const PendingLaunch&) = delete;
   PendingLaunch& operator=(const PendingLaunch&) = delete;
 
+  // The arguments are the parameters of the kernel itself, which the caller destroys after the launch.
   template <class... Parameters, class... Arguments>
   void launch(void (*kernel)(Parameters...), Arguments&&... arguments) const {
     launched_ = true;
     detail::pending_launch = outer_;
-    static_cast<void>(cudaLaunchKernelEx(&config_, kernel, std::forward<Arguments>(arguments)...));
+    detail::name_kernel(kernel);
+    std::tuple<Arguments&...> parameters(arguments...);
+    static_cast<void>(simt::launch(&config_, detail::pack(kernel, parameters)));
   }
 
  private:
