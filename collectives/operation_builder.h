@@ -15,6 +15,11 @@
 
 namespace rondo {
 
+// The ranks whose memory a sum reads and writes, for the trace. The rank that computes it may be among them.
+struct SumPeers {
+  PerRank<int> read, written;
+};
+
 // One call while its work is enqueued. Holds the lock of the ranks' resources, sets the current device, and
 // restores the caller's at the end.
 class EnqueueScope {
@@ -88,8 +93,8 @@ class OperationBuilder {
   template <class... What>
   Status copy(int rank, cudaStream_t stream, int to_rank, void* to, int from_rank, ConstDataView from,
               const What&... what) {
-    const Trace::Scope span =
-        trace_span(resources_.trace(), rank, "copy", row_of(rank, stream), stream, what...);
+    Trace::Scope span = trace_span(resources_.trace(), rank, "copy", row_of(rank, stream), stream, what...);
+    span.moves(from_rank, to_rank);
     return copy_bytes(rank, stream, to_rank, to, from_rank, from);
   }
 
@@ -103,10 +108,11 @@ class OperationBuilder {
   // Calls reduce_vectors() on `stream`, a stream of `rank`. `what` is the name of the sum in the trace.
   template <class... What>
   Status sum(int rank, cudaStream_t stream, DType dtype, Reduction reduction, SumOrder order,
-             const ReduceArguments& arguments, const What&... what) {
+             const ReduceArguments& arguments, const SumPeers& peers, const What&... what) {
     RONDO_RETURN_IF_ERROR(scope_.make_current(rank));
-    const Trace::Scope span =
-        trace_span(resources_.trace(), rank, "sum", row_of(rank, stream), stream, what...);
+    Trace::Scope span = trace_span(resources_.trace(), rank, "sum", row_of(rank, stream), stream, what...);
+    for (const int peer : peers.read) span.moves(peer, rank);
+    for (const int peer : peers.written) span.moves(rank, peer);
     return reduce_vectors(operation(), dtype, reduction, order, arguments, stream);
   }
 

@@ -90,8 +90,8 @@ Status reduce_across_processes(OperationBuilder& builder, Exchange& exchange, co
     PartialSums sums(dtype, segment.partial_sum.dtype, ring.reduction(), mine.size, ranks * processes);
     const DataView own_part = segment.partial_sum.part(mine.begin, mine.size);
     for (int process = 0; process < processes; ++process)
-      sums.read(process == own ? own_part : received_from(process, segment, position, slot));
-    sums.write(result);
+      sums.read(process == own ? own_part : received_from(process, segment, position, slot), segment.rank);
+    sums.write(result, segment.rank);
     return sums.enqueue(builder, segment.rank, own_part, "add the processes' chunk ", segment.chunk);
   }));
   RONDO_RETURN_IF_ERROR(send_and_receive(builder, exchange, std::move(finished_sums)));

@@ -31,10 +31,17 @@ Status sum_shards(OperationBuilder& builder, const std::vector<Shard>& shards, R
     sum.size = shard.own().size;
     sum.divisor = builder.ranks();
     if (sum.size == 0) continue;
-    for (const ConstDataView& input : inputs) sum.read(input.part(shard.begin, sum.size).data);
-    for (const DataView& output : shard.outputs) sum.write(output.data);
+    SumPeers peers;
+    for (int other = 0; other < inputs.count(); ++other) {
+      sum.read(inputs[other].part(shard.begin, sum.size).data);
+      peers.read.push_back(other);
+    }
+    for (int other = 0; other < shard.outputs.count(); ++other) {
+      sum.write(shard.outputs[other].data);
+      peers.written.push_back(shard.outputs.count() == 1 ? rank : other);  // its own, or one of each rank
+    }
     RONDO_RETURN_IF_ERROR(builder.sum(rank, builder.caller(rank), shard.own().dtype, options.reduction,
-                                      options.order, sum, "sum shard ", rank));
+                                      options.order, sum, peers, "sum shard ", rank));
   }
   return builder.end_barrier();
 }

@@ -52,20 +52,22 @@ class Groups {
       const Ring::PartialSegment other = ring_.partial_segment(group * m + p % m, slot);
       const ConstDataView partial = other.partial_sum.part(slice.begin, slice.size);
       if (group == own_group || resources_.all_reach_all()) {
-        sums.read(partial);
+        sums.read(partial, other.rank);
         continue;
       }
       void* region = region_of(own, slot, group, slice.size);
       RONDO_RETURN_IF_ERROR(builder_.copy(own.rank, builder_.sums(own.rank), own.rank, region, other.rank,
                                           partial, "copy chunk ", own.chunk, " from rank ", other.rank));
-      sums.read({region, slice.size, partial.dtype});
+      sums.read({region, slice.size, partial.dtype}, own.rank);
     }
     const DataView output = own.output.part(slice.begin, slice.size);
-    sums.write(output);
+    sums.write(output, own.rank);
     if (resources_.all_reach_all())
       for (int group = 0; group < groups_; ++group)
-        if (group != own_group)
-          sums.write(ring_.partial_segment(group * m + p % m, slot).output.part(slice.begin, slice.size));
+        if (group != own_group) {
+          const Ring::PartialSegment other = ring_.partial_segment(group * m + p % m, slot);
+          sums.write(other.output.part(slice.begin, slice.size), other.rank);
+        }
     RONDO_RETURN_IF_ERROR(sums.enqueue(builder_, own.rank, own.partial_sum.part(slice.begin, slice.size),
                                        "add the groups' chunk ", own.chunk));
     if (resources_.all_reach_all()) return {};

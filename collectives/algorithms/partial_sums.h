@@ -18,8 +18,15 @@ class PartialSums {
     finish_.divisor = add_.divisor = divisor;
   }
 
-  void read(ConstDataView partial) { add_.read(partial.data); }
-  void write(DataView output) { finish_.write(output.data); }
+  // `rank` has the memory.
+  void read(ConstDataView partial, int rank) {
+    add_.read(partial.data);
+    peers_.read.push_back(rank);
+  }
+  void write(DataView output, int rank) {
+    finish_.write(output.data);
+    peers_.written.push_back(rank);
+  }
 
   // Enqueues on the stream `sums` of `rank`. `scratch` has the partial type and may be one of the inputs. If
   // the data type is narrower than the partial type, the partial sums are added there before they are
@@ -30,20 +37,23 @@ class PartialSums {
     if (partial_ == dtype_) {
       add_.outputs = finish_.outputs;
       std::copy_n(finish_.out, finish_.outputs, add_.out);
-      return builder.sum(rank, stream, dtype_, reduction_, SumOrder::left_to_right, add_, what...);
+      return builder.sum(rank, stream, dtype_, reduction_, SumOrder::left_to_right, add_, peers_, what...);
     }
     // Only the last step divides an average; otherwise the reduction is the same for the partial type.
     const Reduction wide = reduction_ == Reduction::average ? Reduction::sum : reduction_;
     add_.write(scratch.data);
     finish_.partial_in = scratch.data;
-    RONDO_RETURN_IF_ERROR(builder.sum(rank, stream, partial_, wide, SumOrder::left_to_right, add_, what...));
-    return builder.sum(rank, stream, dtype_, reduction_, SumOrder::left_to_right, finish_, "finish");
+    RONDO_RETURN_IF_ERROR(builder.sum(rank, stream, partial_, wide, SumOrder::left_to_right, add_,
+                                      SumPeers{peers_.read, {}}, what...));
+    return builder.sum(rank, stream, dtype_, reduction_, SumOrder::left_to_right, finish_,
+                       SumPeers{{}, peers_.written}, "finish");
   }
 
  private:
   DType dtype_, partial_;
   Reduction reduction_;
   ReduceArguments add_, finish_;
+  SumPeers peers_;
 };
 
 }  // namespace rondo

@@ -259,7 +259,7 @@ class Ring {
       RONDO_RETURN_IF_ERROR(builder_.wait(me.sums, rank, me.sent[slot_]));
       sum.partial_out = aligned_in_slot(resources_.outbox(rank, slot_), partial_, own);
     }
-    RONDO_RETURN_IF_ERROR(builder_.sum(rank, me.sums, dtype_, reduction_, SumOrder::left_to_right, sum,
+    RONDO_RETURN_IF_ERROR(builder_.sum(rank, me.sums, dtype_, reduction_, SumOrder::left_to_right, sum, {},
                                        "add chunk ", chunk, label(), ", step ", step));
     RONDO_RETURN_IF_ERROR(builder_.record(me.freed[slot_], me.sums, rank));
     return builder_.record(me.summed[slot_], me.sums, rank);

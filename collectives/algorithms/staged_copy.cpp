@@ -42,7 +42,8 @@ Status one_round(OperationBuilder& builder, int rank, DataView output, RankInput
     RONDO_RETURN_IF_ERROR(builder.copy(rank, builder.sums(rank), rank, region, other,
                                        inputs[other].part(begin, output.size), "copy from rank ", other));
   }
-  return builder.sum(rank, builder.sums(rank), output.dtype, options.reduction, options.order, sum, "sum");
+  return builder.sum(rank, builder.sums(rank), output.dtype, options.reduction, options.order, sum, {},
+                     "sum");
 }
 
 Status sum_shard(OperationBuilder& builder, const Shard& shard, RankInputs inputs,

@@ -17,6 +17,11 @@
 
 namespace rondo {
 
+// Data that a span's work moves from the memory of one rank to that of another.
+struct TraceTransfer {
+  int from, to;  // ranks
+};
+
 struct TraceSpan {
   std::string name;      // "send chunk 2"
   std::string category;  // the kind of work: "copy", "kernel", ...
@@ -24,13 +29,17 @@ struct TraceSpan {
   std::string stream;   // row of the timeline within the rank's group: "ring", "compute", ...
   double begin_us = 0;  // since the start of the trace
   double end_us = 0;
+  std::vector<TraceTransfer> transfers = {};
+  int step = 0;            // of the training, from 1; 0: none
+  std::string phase = {};  // of the step: "forward"
 };
 
 class Trace {
  public:
   // devices[rank] is the device of the rank's spans; a device may appear several times. The time of this call
-  // is the common zero. The clocks of two devices agree to about ten microseconds if the devices are idle
-  // during the call. Within a device the times are as accurate as CUDA's events (event_times.h).
+  // is the common zero. The clocks of two devices agree to about ten microseconds if the devices are idle at
+  // some time of the call: it compares each with the host's clock several times, and uses the quickest
+  // comparison. Within a device the times are as accurate as CUDA's events (event_times.h).
   explicit Trace(std::vector<int> devices);
 
   // Ends its span in the destructor.
@@ -40,6 +49,10 @@ class Trace {
     Scope(Scope&& other) noexcept
         : trace_(std::exchange(other.trace_, nullptr)), index_(other.index_), stream_(other.stream_) {}
     Scope& operator=(Scope&&) = delete;
+    // Declares that the work moves data between two ranks. No effect if they are the same.
+    void moves(int from, int to) {
+      if (trace_ && from != to) trace_->recorded_[index_].span.transfers.push_back({from, to});
+    }
     ~Scope() {
       if (trace_) trace_->end(index_, stream_);
     }
@@ -58,6 +71,10 @@ class Trace {
   // times of the graph's latest replay.
   Scope scope(std::string name, std::string category, int rank, std::string stream_label,
               cudaStream_t stream);
+
+  // Spans opened from now on belong to the next step of the training, and to this phase of a step.
+  void begin_step() { ++step_; }
+  void set_phase(const char* phase) { phase_ = phase; }
 
   // All spans, in the order in which they were opened. Waits only for the ends of the spans; other threads
   // may capture graphs meanwhile. After a replay of a graph, synchronise its stream first: CUDA does not
@@ -83,6 +100,8 @@ class Trace {
   std::vector<int> devices_;
   std::map<int, Zero> zeros_;  // per device
   std::deque<Record> recorded_;
+  int step_ = 0;
+  const char* phase_ = "";
   Status failure_;
 };
 

@@ -66,6 +66,7 @@ class Run {
          ++epoch_) {
       begin_ = std::chrono::steady_clock::now();
       first_step_ = seen_ = epoch_ == options_.from.epoch ? options_.from.step : 0;
+      before_ = {};
       batches_.begin_epoch(epoch_, first_step_);
       while (!batches_.done() && result_.end == FitResult::End::done) step();
       while (probe_.in_flight()) follow();
@@ -135,7 +136,7 @@ class Run {
     const int64_t step = (epoch_ - 1) * run_.steps_per_epoch + batches_.step();
     const float rate = options_.learning_rate.at(step, run_);
     if (rate != optimizer_.learning_rate()) optimizer_.set_learning_rate(rate);
-    model_.set_trace(step < kTracedSteps ? trace_ : nullptr);
+    model_.set_trace(taken_++ < kTracedSteps ? trace_ : nullptr);
     model_.train_step(batches_, optimizer_);
     if (check_) {
       check_->enqueue();
@@ -166,7 +167,9 @@ class Run {
     ++seen_;
     const double loss = seen.loss / static_cast<double>(seen.rows);
     const int64_t rows = std::min(seen.rows * world_.process_count(), train_.size());
-    observer_.on_progress({epoch_, rows, train_.size(), loss, seconds_since(begin_)});
+    const double recent = (seen.loss - before_.loss) / static_cast<double>(seen.rows - before_.rows);
+    before_ = seen;
+    observer_.on_progress({epoch_, rows, train_.size(), loss, seconds_since(begin_), seen_, recent});
     // With keep_finite the check of the gradients covers the loss, too (mark_nonfinite_losses()).
     const bool finite = model_.options().keep_finite ? first_nonfinite == kAllFinite : std::isfinite(loss);
     // Another process may have reported an earlier bad step.
@@ -231,6 +234,8 @@ class Run {
   LossProbe probe_;
   std::optional<ReplicaCheck> check_;
   int64_t epoch_ = 0, first_step_ = 0;
+  int64_t taken_ = 0;                // steps of this run
+  LossStats before_;                 // of the previous step of the epoch
   int64_t seen_ = 0, bad_step_ = 0;  // steps whose end is known; the first that is not finite
   bool bad_loss_ = false;            // its loss is not finite in this process
   std::chrono::steady_clock::time_point begin_;

@@ -15,6 +15,7 @@ enum class Phase { load, forward, backward, reduce, update };
 inline constexpr int kPhases = 5;
 inline constexpr std::array<const char*, kPhases> kPhaseNames = {"load", "forward", "backward", "reduce",
                                                                  "update"};
+constexpr const char* name_of(Phase phase) { return kPhaseNames[static_cast<size_t>(phase)]; }
 
 using PhaseSeconds = std::array<double, kPhases>;  // indexed by Phase
 

@@ -21,11 +21,15 @@ void TrainingStep::enqueue(BatchIterator& batches, int64_t batch, Optimizer& opt
   const std::vector<GradientBucket>& buckets = exchange_.buckets();
   PhaseTimer& timer = batch == options_.batch ? whole_ : partial_;
   timed_ = timed_ || batch == options_.batch;
+  const auto trace_phase = [this](Phase phase) {
+    if (trace_) trace_->set_phase(name_of(phase));
+  };
 
   for (int64_t micro_batch = 0; micro_batch < options_.micro_batches; ++micro_batch) {
     const bool last = micro_batch + 1 == options_.micro_batches;
     const Pass pass = group_.training_pass(batch, micro_batch);
     timer.begin();
+    trace_phase(Phase::load);
 
     group_.on_each([&](Replica& replica, size_t rank) {
       const Shard samples = group_.micro_batch(batch, rank, micro_batch);
@@ -35,6 +39,7 @@ void TrainingStep::enqueue(BatchIterator& batches, int64_t batch, Optimizer& opt
     });
     timer.end(Phase::load);
 
+    trace_phase(Phase::forward);
     forward(replicas, pass);
     group_.enqueue_loss(batches.loss(), true);
     timer.end(Phase::forward);
@@ -42,10 +47,13 @@ void TrainingStep::enqueue(BatchIterator& batches, int64_t batch, Optimizer& opt
     // From the last layer to the first. Each bucket is reduced as soon as its gradients are complete, while
     // the layers before it still go backward.
     size_t next = 0;
+    trace_phase(Phase::backward);
     backward(replicas, pass, [&](int node) {
       for (; last && next < buckets.size() && buckets[next].node >= node; ++next) {
         if (buckets[next].begin == 0) group_.mark_nonfinite_losses();  // for all replicas
+        trace_phase(Phase::reduce);
         exchange_.reduce(buckets[next]);
+        trace_phase(Phase::backward);
       }
     });
     timer.end(Phase::backward);
@@ -53,6 +61,7 @@ void TrainingStep::enqueue(BatchIterator& batches, int64_t batch, Optimizer& opt
   }
 
   // The same step on each replica.
+  trace_phase(Phase::update);
   group_.on_each([&](Replica& replica, size_t rank) {
     exchange_.wait(rank);
     if (rank == 0) timer.end(Phase::reduce);
@@ -85,6 +94,7 @@ void TrainingStep::take(BatchIterator& batches, Optimizer& optimizer) {
   const auto work = [this, &batches, batch, &optimizer] { enqueue(batches, batch, optimizer); };
   try {
     if (trace_) {
+      trace_->begin_step();
       const LaunchTrace kernels(trace_, group_.streams().streams());
       group_.streams().fork();
       work();

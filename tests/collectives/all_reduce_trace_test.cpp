@@ -2,6 +2,8 @@
 #include <rondo/kernels/runtime/trace.h>
 #include <rondo/tests/collectives/communicator_fixture.h>
 
+#include <map>
+
 namespace rondo::test {
 namespace {
 
@@ -46,6 +48,44 @@ TEST(AllReduceTrace, ShowsEveryCopyAndEverySum) {
                 concat("add chunk ", (rank + kRanks - 1 - static_cast<int>(step)) % kRanks, ", step ", step));
     }
   }
+}
+
+// Between which ranks an all-reduce moves data, and how often.
+std::map<std::pair<int, int>, int> transfers_of(Algorithm algorithm, int ranks, int group = 0) {
+  CommunicatorFixture fixture(place(ranks, Placement::together), {.bucket_bytes = 0, .group_size = group});
+  RankVectors data(fixture.devices, exact_inputs(ranks, 1000, 1));
+  Trace trace(fixture.devices);
+  fixture.communicator.set_trace(&trace);
+  EXPECT_TRUE(ok(sum_by(algorithm, fixture, data)));
+  std::map<std::pair<int, int>, int> count;
+  for (const TraceSpan& span : trace.collect()) {
+    for (const TraceTransfer& transfer : span.transfers) {
+      EXPECT_TRUE(transfer.from == span.rank || transfer.to == span.rank) << span.name;
+      ++count[{transfer.from, transfer.to}];
+    }
+  }
+  return count;
+}
+
+using Transfers = std::map<std::pair<int, int>, int>;
+
+// In the ring 2 (n - 1) transfers to the next rank; in the direct algorithm a read and a write between all
+// pairs of ranks; in groups of two a ring of two, and the same between the groups.
+TEST(AllReduceTrace, ShowsTheRanksThatExchangeData) {
+  EXPECT_EQ(transfers_of(Algorithm::ring, 3), (Transfers{{{0, 1}, 4}, {{1, 2}, 4}, {{2, 0}, 4}}));
+  EXPECT_EQ(transfers_of(Algorithm::direct, 3),
+            (Transfers{{{0, 1}, 2}, {{0, 2}, 2}, {{1, 0}, 2}, {{1, 2}, 2}, {{2, 0}, 2}, {{2, 1}, 2}}));
+  EXPECT_EQ(transfers_of(Algorithm::root, 3),
+            (Transfers{{{0, 1}, 1}, {{0, 2}, 1}, {{1, 0}, 1}, {{2, 0}, 1}}));
+  EXPECT_EQ(transfers_of(Algorithm::hierarchical, 4, 2), (Transfers{{{0, 1}, 2},
+                                                                    {{1, 0}, 2},
+                                                                    {{2, 3}, 2},
+                                                                    {{3, 2}, 2},
+                                                                    {{0, 2}, 2},
+                                                                    {{2, 0}, 2},
+                                                                    {{1, 3}, 2},
+                                                                    {{3, 1}, 2}}));
+  EXPECT_EQ(transfers_of(Algorithm::ring, 1), Transfers());
 }
 
 // The number of copies of all ranks.

@@ -32,14 +32,14 @@ TEST(Arguments, Defaults) {
   EXPECT_EQ(a.seed, 0u);
   EXPECT_FALSE(a.limit);
   EXPECT_FALSE(a.data);
-  EXPECT_EQ(a.log + a.plot + a.trace, "");
+  EXPECT_EQ(a.log + a.plot + a.trace + a.html, "");
   EXPECT_FALSE(a.verify);
 }
 
 TEST(Arguments, EveryOptionArrives) {
   const NetworkArguments a = train(
       "--devices 0,1,0 --batch 64 --lr 1e-2 --epochs 3 --seed 18446744073709551615 --limit 1000 --data d "
-      "--log l.csv --plot p.svg --trace t.json --verify");
+      "--log l.csv --plot p.svg --trace t.json --html r.html --verify");
   EXPECT_EQ(a.devices, (std::vector<int>{0, 1, 0}));
   EXPECT_EQ(a.batch, 64);
   EXPECT_EQ(a.lr, 0.01);
@@ -50,6 +50,8 @@ TEST(Arguments, EveryOptionArrives) {
   EXPECT_EQ(a.log, "l.csv");
   EXPECT_EQ(a.plot, "p.svg");
   EXPECT_EQ(a.trace, "t.json");
+  EXPECT_EQ(a.html, "r.html");
+  EXPECT_EQ(parse_as<MlpArguments>("train mlp --html r.html").html, "r.html");
   EXPECT_TRUE(a.verify);
 }
 
@@ -212,7 +214,7 @@ TEST(Arguments, EmptyEntriesOfLists) {
 }
 
 TEST(Arguments, EmptyValues) {
-  for (const char* option : {"--data", "--log", "--plot", "--trace"}) {
+  for (const char* option : {"--data", "--log", "--plot", "--trace", "--html"}) {
     const std::vector<std::string> words = {"train", "lenet", option, ""};
     EXPECT_EQ(missing(error_of([&] { parse(words); }), {option, "empty", "must be a path"}), "");
   }
@@ -330,7 +332,7 @@ TEST(Arguments, HelpAndVersion) {
   }
   EXPECT_EQ(missing(parse("train lenet --help").text,
                     {"rondo train", "--devices", "--batch", "--lr", "--epochs", "--seed", "--limit", "--data",
-                     "--log", "--plot", "--trace", "--verify"}),
+                     "--log", "--plot", "--trace", "--html", "--verify"}),
             "");
   EXPECT_EQ(parse("--version").text.rfind("rondo ", 0), 0u);
 }

@@ -147,7 +147,7 @@ TEST_F(CommandLocale, ATrainingIsSavedResumedLoggedAndTraced) {
   expect_no_marks(lenet("--epochs 11 --save " + part));
   expect_no_marks(lenet("--epochs 12 --verify --resume " + part + " --save " + part + " --log " +
                         (results_ / "log.csv") + " --plot " + (results_ / "plot.svg") + " --trace " +
-                        (results_ / "trace.json")));
+                        (results_ / "trace.json") + " --html " + (results_ / "run.html")));
   EXPECT_EQ(read_text(part), read_text(straight));
   EXPECT_TRUE(nlohmann::json::accept(read_text(results_ / "trace.json")));
   const auto want = program::parse_csv_log(log, read_text(log));
@@ -157,9 +157,9 @@ TEST_F(CommandLocale, ATrainingIsSavedResumedLoggedAndTraced) {
   EXPECT_EQ(got[0].train_loss, want[11].train_loss);
   expect_same({"convert", "lenet", straight, results_ / "torch"});
   expect_same({"evaluate", "lenet", straight, "--data", data_.path().string()});
-  expect_no_marks(lenet("--epochs 1 --from-scratch"));
+  expect_no_marks(lenet("--epochs 1 --from-scratch --html " + (results_ / "lesson.html")));
   expect_no_marks("train mlp --layers 2 --width 16 --batch 128 --steps 12 --devices " + devices(2) +
-                  " --json " + (results_ / "mlp.json") + " --trace " + (results_ / "trace.json"));
+                  " --json " + (results_ / "mlp.json") + " --html " + (results_ / "mlp.html"));
   EXPECT_EQ(nlohmann::json::parse(read_text(results_ / "mlp.json"))["batch"], 128);
 }
 

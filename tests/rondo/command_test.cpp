@@ -30,8 +30,8 @@ class Command : public BuiltProgram {
   // Refused, whatever the other options are.
   void expect_refused(const std::string& options, const std::vector<std::string>& parts) {
     BuiltProgram::expect_refused("train lenet --log " + (results_ / "log.csv") + " --plot " +
-                                     (results_ / "plot.svg") + " --trace " + (results_ / "trace.json") + " " +
-                                     options,
+                                     (results_ / "plot.svg") + " --trace " + (results_ / "trace.json") +
+                                     " --html " + (results_ / "run.html") + " " + options,
                                  parts);
   }
 };
@@ -353,7 +353,7 @@ TEST_F(Command, BadData) {
 }
 
 TEST_F(Command, OutputsAreCheckedBeforeTheTraining) {
-  for (const std::string option : {"--log", "--plot", "--trace"}) {
+  for (const std::string option : {"--log", "--plot", "--trace", "--html"}) {
     const Outcome outcome = train(small() + option + " " + (results_ / "absent/file"));
     EXPECT_EQ(outcome.code, 2);
     EXPECT_EQ(missing(outcome.err, {option, "absent/file"}), "");
@@ -363,6 +363,9 @@ TEST_F(Command, OutputsAreCheckedBeforeTheTraining) {
   const Outcome outcome = train(small() + "--log " + same + " --plot " + same);
   EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(missing(outcome.err, {"--plot", "same file", "--log"}), "");
+  const Outcome page = train(small() + "--html " + same + " --trace " + same);
+  EXPECT_EQ(page.code, 2);
+  EXPECT_EQ(missing(page.err, {"--html", "same file", "--trace"}), "");
   EXPECT_EQ(results_.files(), 0u);
 }
 

@@ -129,10 +129,11 @@ TEST_F(CommandTrain, TheLessonGivesTheNumbersOfTheTrainer) {
 
 TEST_F(CommandTrain, TheLessonRefusesUnsupportedOptions) {
   const std::string command = lenet("--from-scratch ");
-  std::set<std::string> tried = {"--devices", "--batch", "--lr",  "--seed", "--algorithm",    "--epochs",
-                                 "--limit",   "--data",  "--log", "--plot", "--from-scratch",  // it has them
-                                 "--names",              // requires --from
-                                 "--mean",    "--std"};  // require each other: below
+  std::set<std::string> tried = {"--devices",   "--batch",  "--lr",    "--seed",
+                                 "--algorithm", "--epochs", "--limit", "--data",
+                                 "--log",       "--plot",   "--html",  "--from-scratch",  // it has them
+                                 "--names",                                               // requires --from
+                                 "--mean",      "--std"};  // require each other: below
   for (const std::string option : {"--checkpoint-layers 2",
                                    "--device-count-invariant",
                                    "--group 1",

@@ -16,8 +16,10 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
 #include <regex>
+#include <set>
 
 namespace rondo::nn {
 namespace {
@@ -191,6 +193,13 @@ TEST(Fit, LearnsAndReports) {
   EXPECT_LT(recorder.epochs.back().train_loss, 0.5 * recorder.epochs.front().train_loss);
   EXPECT_GT(recorder.epochs.back().test_accuracy, 0.8);
   ASSERT_EQ(recorder.progress.size(), 64u) << "one a step";
+  double losses = 0;  // of an epoch
+  for (size_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(recorder.progress[i].step, static_cast<int64_t>(i % 8 + 1));
+    losses = recorder.progress[i].recent_loss + (i % 8 == 0 ? 0 : losses);
+    const double mean = losses / static_cast<double>(i % 8 + 1);
+    EXPECT_NEAR(recorder.progress[i].loss, mean, 1e-9 * mean) << i;
+  }
   EXPECT_EQ(recorder.progress[0].samples_done, 50);
   EXPECT_EQ(recorder.progress[7].samples_done, 400);
   EXPECT_EQ(recorder.progress[8].epoch, 2);
@@ -519,6 +528,26 @@ TEST(Fit, ATimelineShowsKernelsAndRingSteps) {
   }
   EXPECT_GE(kernels, 3 * 2 * 20);  // 3 steps, 2 ranks, at least 20 kernels each
   EXPECT_EQ(copies, 3 * 2 * 2);    // 3 steps, 2 ranks, 2 (n - 1) copies each
+}
+
+// Each step of a timeline has all phases, and the all-reduce belongs to `reduce`. A training that is resumed
+// later records its own first steps.
+TEST(Fit, ATimelineShowsStepsAndPhases) {
+  DataParallel model(lenet(), kInput, {.devices = spread(2), .batch = 32, .algorithm = Algorithm::ring});
+  Sgd sgd(model);
+  Trace trace(model.options().devices);
+  FitObserver no_observer;
+  FitOptions options = {.epochs = 3};
+  options.from.epoch = 3;
+  fit(model, sgd, test::small_data(75, 20), options, no_observer, &trace);
+  std::map<int, std::set<std::string>> phases;
+  for (const TraceSpan& span : trace.collect()) {
+    phases[span.step].insert(span.phase);
+    if (span.category != "kernel") EXPECT_EQ(span.phase, "reduce") << span.name;
+    if (span.phase == "reduce") EXPECT_NE(span.stream, "compute") << span.name;
+  }
+  const std::set<std::string> all(kPhaseNames.begin(), kPhaseNames.end());
+  EXPECT_EQ(phases, (std::map<int, std::set<std::string>>{{1, all}, {2, all}, {3, all}}));
 }
 
 }  // namespace

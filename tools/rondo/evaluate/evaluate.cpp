@@ -49,7 +49,7 @@ void evaluate(const EvaluateArguments& arguments, std::ostream& out, const Termi
                           .activations = element_type(arguments.precision)});
   nn::load_weights(arguments.from, model, names);
   show_placement(devices, true, out, terminal);
-  show_images(data, arguments.limit.has_value(), out, terminal);
+  show_field(out, terminal, "data", images_text(data, arguments.limit.has_value()));
   show_field(out, terminal, "model",
              concat(arguments.model, ", ", grouped(model.graph().parameter_count()), " parameters from ",
                     arguments.from));

@@ -1,8 +1,6 @@
-'use strict';
 // Plays the schedules that `rondo schedule` computed. Nothing about a schedule is computed here: the states
 // of the chunks after a step are those of the step before with the step's changes.
 const data = JSON.parse(document.getElementById('data').textContent);
-const byId = (id) => document.getElementById(id);
 const names = [...new Set(data.schedules.map((s) => s.algorithm))];
 const counts = [...new Set(data.schedules.map((s) => s.ranks))];
 const still = matchMedia('(prefers-reduced-motion: reduce)');
@@ -14,17 +12,6 @@ let playing = 0;  // the timer of the player, or 0
 let frame = 0;    // the animation of the transfers, or 0
 
 // ---- Text ----
-function size(bytes) {
-  if (bytes < 1024) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
-  const power = Math.min(4, Math.floor(Math.log2(bytes) / 10)), value = bytes / 1024 ** power;
-  return `${Number.isInteger(value) ? value : value.toFixed(value < 10 ? 2 : 1)} ${
-          ['', 'KiB', 'MiB', 'GiB', 'TiB'][power]}`;
-}
-function time(seconds) {
-  const [factor, unit] = seconds < 1e-3 ? [1e6, 'µs'] : seconds < 1 ? [1e3, 'ms'] : [1, 's'];
-  const value = seconds * factor;
-  return `${value === 0 ? '0' : value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`;
-}
 const input = (rank, chunk) => schedule.inputs[rank][chunk];
 function expression(cell, chunk) {
   const texts = cell.sums.map((sum) => sum.map((rank) => input(rank, chunk)).join(' + '));
@@ -37,8 +24,6 @@ const chunkName = (m) =>
                                        `chunks ${m.chunk} to ${m.chunk + m.chunks - 1}`);
 const finished = (cell) => ranksOf(cell).length === schedule.ranks;
 const phaseClass = (step) => (step.reduces ? 'reduces' : 'gathers');
-const plural = (n, one) => `${n} ${one}${n === 1 ? '' : 's'}`;
-const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
 function hue(rank) {  // with many ranks, neighbours also differ in lightness
   const n = schedule.ranks;

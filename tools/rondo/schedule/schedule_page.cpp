@@ -15,6 +15,7 @@ std::string schedule_page(const ScheduleArguments& arguments) {
   return filled_page(kSchedulePage,
                      {{"style", kPageStyle},
                       {"own-style", kSchedulePageStyle},
+                      {"common-script", kPageScript},
                       {"script", kSchedulePageScript},
                       {"ranks", exact_text(arguments.ranks)},
                       {"data", json_in_page(schedule_json(arguments, ranks))},

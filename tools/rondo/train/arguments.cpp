@@ -48,9 +48,11 @@ void add_seed(const Command& app, uint64_t& to, const std::string& help) {
   add_integer(app, "--seed", "N", help, to, 0, std::numeric_limits<uint64_t>::max());
 }
 
-void add_trace(const Command& app, std::string& to) {
+void add_trace_and_html(const Command& app, std::string& trace, std::string& html) {
   add_path(app, "--trace", "FILE.json",
-           "Write a timeline of the first steps for Perfetto or chrome://tracing", to);
+           "Write a timeline of the first steps for Perfetto or chrome://tracing", trace);
+  add_path(app, "--html", "FILE.html",
+           "Write a page with curves, phases, memory and the timeline of the first steps", html);
 }
 
 void add_ranks(const Command& app, RanksArguments& to, const std::string& default_devices,
@@ -87,7 +89,7 @@ void add_image_training(const Command& app, ImageTraining& to) {
               kMostClasses);
   add_path(app, "--log", "FILE.csv", "Write each epoch's figures as CSV", to.log);
   add_path(app, "--plot", "FILE.svg", "Draw loss and test accuracy by epoch", to.plot);
-  add_trace(app, to.trace);
+  add_trace_and_html(app, to.trace, to.html);
 }
 
 void add_optimizer(const Command& app, OptimizerArguments& to) {
@@ -255,7 +257,7 @@ void add_mlp_options(const Command& mlp, MlpArguments& to) {
               "xavier or kaiming");
   add_memory(mlp, to.micro_batches, to.checkpoint_layers);
   add_path(mlp, "--json", "FILE.json", "Write all figures as JSON", to.json);
-  add_trace(mlp, to.trace);
+  add_trace_and_html(mlp, to.trace, to.html);
   for (const RefusedOption& option : kRefusedByMlp) mlp.refuse(option.name, option.reason);
   mlp.when_parsed([&to] { check(to); });
 }

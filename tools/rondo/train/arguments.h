@@ -32,7 +32,7 @@ struct ImageTraining : RanksArguments {
   std::optional<int64_t> limit;  // samples to use of the training set and of the test set
   std::optional<std::string> data;
   std::optional<int64_t> classes;  // not given: the largest label + 1
-  std::string log, plot, trace;
+  std::string log, plot, trace, html;
 };
 
 enum class OptimizerKind { sgd, adam, adamw };
@@ -101,7 +101,7 @@ struct MlpArguments : RanksArguments {
   std::string weights = "default";
   int64_t micro_batches = 1;
   int64_t checkpoint_layers = 0;
-  std::string json, trace;
+  std::string json, trace, html;
 };
 
 void check(const MlpArguments& arguments);

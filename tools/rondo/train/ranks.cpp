@@ -1,6 +1,7 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/support/device_list.h>
+#include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/train/ranks.h>
 
@@ -90,9 +91,27 @@ std::string all_reduce_text(const nn::DataParallelOptions& options) {
                 options.reduce_dtype == DType::bfloat16 ? concat(" in ", name_of(Precision::bf16)) : "");
 }
 
+namespace {
+
+bool alone(const nn::DataParallelOptions& options) {
+  return options.devices.size() == 1 && (!options.processes || options.processes->size() == 1);
+}
+
+}  // namespace
+
+std::string parallelism_text(const nn::DataParallelOptions& options) {
+  if (alone(options)) return "1 replica";
+  const char* of = options.order == SumOrder::balanced_tree ? "" : " replicas";
+  return concat(ranks_text(options), of, ", ", all_reduce_text(options));
+}
+
+std::string batch_text(const nn::DataParallelOptions& options) {
+  if (options.micro_batches == 1) return grouped(options.batch);
+  return concat(grouped(options.batch), " in ", grouped(options.micro_batches), " micro-batches");
+}
+
 std::string reduce_dtype_note(const nn::DataParallelOptions& options) {
-  const bool alone = options.devices.size() == 1 && (!options.processes || options.processes->size() == 1);
-  return alone && options.reduce_dtype != DType::float32
+  return alone(options) && options.reduce_dtype != DType::float32
              ? "--reduce-dtype has no effect: a single replica reduces nothing"
              : "";
 }

@@ -37,6 +37,10 @@ std::string ranks_text(const nn::DataParallelOptions& options);
 
 // "ring all-reduce in bf16"
 std::string all_reduce_text(const nn::DataParallelOptions& options);
+// "2 replicas, ring all-reduce", "1 replica"
+std::string parallelism_text(const nn::DataParallelOptions& options);
+// "256", "256 in 4 micro-batches"
+std::string batch_text(const nn::DataParallelOptions& options);
 // A note if a --reduce-dtype has no effect, or "".
 std::string reduce_dtype_note(const nn::DataParallelOptions& options);
 

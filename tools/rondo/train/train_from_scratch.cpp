@@ -55,25 +55,33 @@ void refuse_what_the_lesson_lacks(const NetworkArguments& a, const ProcessGroup*
 // Prints the run. To report progress, it waits for the first replica's stream kLooksPerEpoch times per epoch.
 class LessonView final : public lenet::Observer {
  public:
-  LessonView(RunCallbacks run, int64_t samples, int64_t batch)
-      : run_(std::move(run)), samples_(samples), every_(std::max(batch, samples / kLooksPerEpoch)) {}
+  LessonView(RunCallbacks& run, int64_t samples, int64_t batch)
+      : run_(run), samples_(samples), batch_(batch), every_(std::max(batch, samples / kLooksPerEpoch)) {}
 
   void after_step(int64_t epoch, int64_t samples, std::span<const lenet::Replica> replicas) override {
-    if (epoch != epoch_) epoch_ = epoch, next_ = every_, begin_ = std::chrono::steady_clock::now();
+    if (epoch != epoch_) {
+      epoch_ = epoch, next_ = every_, begin_ = std::chrono::steady_clock::now();
+      loss_ = 0, seen_ = 0;
+    }
     if (samples < next_) return;
     next_ += every_;
     RONDO_CUDA_THROW(cudaStreamSynchronize(replicas[0].stream));
     double loss = 0;
     for (const lenet::Replica& replica : replicas) loss += replica.loss_stats.download()[0].loss;
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin_;
-    run_.show(TrainingProgress{epoch, samples, samples_, loss / static_cast<double>(samples), took.count()});
+    run_.show(TrainingProgress{epoch, samples, samples_, loss / static_cast<double>(samples), took.count(),
+                               (samples + batch_ - 1) / batch_,
+                               (loss - loss_) / static_cast<double>(samples - seen_)});
+    loss_ = loss, seen_ = samples;
   }
   void after_epoch(const EpochReport& report) override { run_.show(report); }
 
  private:
   static constexpr int64_t kLooksPerEpoch = 20;
-  RunCallbacks run_;
-  int64_t samples_, every_, epoch_ = 0, next_ = 0;
+  RunCallbacks& run_;
+  int64_t samples_, batch_, every_, epoch_ = 0, next_ = 0;
+  double loss_ = 0;   // the sum at the previous look of the epoch, at
+  int64_t seen_ = 0;  // this many samples
   std::chrono::steady_clock::time_point begin_;
 };
 
@@ -97,10 +105,10 @@ void train_from_scratch(const NetworkArguments& arguments, std::ostream& out, co
       concat("batch ", grouped(options.batch_size), ", learning rate ", options.lr, ", seed ", options.seed,
              ", ", name_of(options.algorithm), " all-reduce, from scratch");
   show_placement(options.devices, arguments.devices.has_value(), out, terminal);
-  show_images(data, arguments.limit.has_value(), out, terminal);
+  show_field(out, terminal, "data", images_text(data, arguments.limit.has_value()));
   const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
-  show_field(out, terminal, "model",
-             model_text(arguments.model, nn::make_graph(network.network, network.input), data));
+  const nn::Graph graph = nn::make_graph(network.network, network.input);
+  show_field(out, terminal, "model", model_text(arguments.model, graph, data));
   show_field(out, terminal, "training",
              concat(grouped(options.epochs), options.epochs == 1 ? " epoch of " : " epochs of ",
                     grouped(plan.steps), plan.steps == 1 ? " step, " : " steps, ", recipe));
@@ -111,8 +119,28 @@ void train_from_scratch(const NetworkArguments& arguments, std::ostream& out, co
     display.show(TrainingProgress{.epoch = 1, .samples = data.train_count});
     const RunTitle title = {"LeNet" + std::string(data.authentic ? " on Fashion-MNIST" : ""),
                             recipe + " on " + device_list(options.devices)};
-    LessonView view({display, files, title, plan.rate}, data.train_count, options.batch_size);
+    RunRecord record = {.title = title.title,
+                        .facts = {{"network", concat("LeNet, from scratch, ",
+                                                     grouped(graph.parameter_count()), " parameters")},
+                                  {"data", images_text(data, arguments.limit.has_value())}},
+                        .epochs_planned = options.epochs,
+                        .steps_per_epoch = plan.steps,
+                        .losses = LossCurve(plan.steps),
+                        .no_phases = "The lesson does not measure the phases of a step.",
+                        .no_memory = "The lesson does not compute its memory.",
+                        .no_trace = "The lesson records no timeline."};
+    for (const std::string& text : device_texts(options.devices)) record.facts.emplace_back("devices", text);
+    for (const auto& [label, text] : {std::pair("parallelism", parallelism_text(plan.model)),
+                                      {"batch", grouped(options.batch_size)},
+                                      {"precision", name_of(arguments.precision)},
+                                      {"optimizer", "sgd"},
+                                      {"learning rate", concat(options.lr)},
+                                      {"weights", concat("normal, seed ", options.seed)}})
+      record.facts.emplace_back(label, text);
+    RunCallbacks run(display, files, title, plan.rate, record, nullptr);
+    LessonView view(run, data.train_count, options.batch_size);
     result = lenet::train(data, options, view);
+    run.write_page("done");
   }
   out << "\n";
   show_graph_refusal(result.graph_refusal, out, terminal);

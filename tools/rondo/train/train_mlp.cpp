@@ -122,6 +122,32 @@ double flops_of_a_step(const nn::Graph& graph, int64_t batch) {
   return 3 * forward * static_cast<double>(batch);  // backward: once for the weights, once for the inputs
 }
 
+// "MLP of 90 layers of width 2056, ..."
+std::string network_text(const MlpArguments& arguments, const nn::Graph& graph) {
+  return concat("MLP of ", grouped(arguments.layers, "layer"), " of width ", grouped(arguments.width), ", ",
+                grouped(arguments.inputs, "input"), ", ", grouped(arguments.outputs, "output"), ": ",
+                grouped(graph.parameter_count()), " parameters");
+}
+
+// The page's list of settings.
+std::vector<std::pair<std::string, std::string>> mlp_facts(const MlpArguments& arguments,
+                                                           const nn::DataParallelOptions& options,
+                                                           const nn::Graph& graph, ProcessGroup* processes) {
+  std::vector<std::pair<std::string, std::string>> list = {{"network", network_text(arguments, graph)}};
+  if (processes) list.emplace_back("processes", places_text(*processes));
+  for (const std::string& text : device_texts(shown_devices(options))) list.emplace_back("devices", text);
+  const std::string mode = name_of(arguments.mode);
+  list.emplace_back("parallelism", arguments.mode == MlpMode::sharded
+                                       ? concat(mode, ", ", parallelism_text(options))
+                                       : mode);
+  list.emplace_back("batch", batch_text(options));
+  list.emplace_back("precision", name_of(arguments.precision));
+  list.emplace_back("optimizer", text(arguments.optimizer));
+  list.emplace_back("learning rate", concat(arguments.lr));
+  list.emplace_back("weights", concat(arguments.weights, ", seed ", arguments.seed));
+  return list;
+}
+
 }  // namespace
 
 void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& of_output,
@@ -131,7 +157,8 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
   std::ostream& out = first ? to : nowhere;
   const Terminal terminal = first ? of_output : Terminal();
   const OutputFile json = first ? OutputFile("--json", arguments.json) : OutputFile(),
-                   timeline = first ? OutputFile("--trace", arguments.trace) : OutputFile();
+                   timeline = first ? OutputFile("--trace", arguments.trace) : OutputFile(),
+                   page = first ? OutputFile("--html", arguments.html) : OutputFile();
   const nn::DataParallelOptions options = options_for(arguments, processes);
   const nn::AnyModule network =
       nn::mlp(arguments.layers, arguments.width, arguments.outputs, nn::weight_init(arguments.weights));
@@ -147,10 +174,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
   TextStream head;  // printed after all checks
   if (processes) show_field(head, terminal, "processes", places_text(*processes));
   show_placement(shown_devices(options), arguments.devices.has_value(), head, terminal);
-  show_field(head, terminal, "model",
-             concat("MLP of ", grouped(arguments.layers, "layer"), " of width ", grouped(arguments.width),
-                    ", ", grouped(arguments.inputs, "input"), ", ", grouped(arguments.outputs, "output"),
-                    ": ", grouped(graph.parameter_count()), " parameters"));
+  show_field(head, terminal, "model", network_text(arguments, graph));
   show_field(head, terminal, "training",
              concat(name_of(arguments.mode), ", batch ", grouped(options.batch), ", ",
                     text(arguments.optimizer), ", learning rate ", arguments.lr, ", squared error, ",
@@ -182,12 +206,13 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
       {"--outputs", exact_text(arguments.outputs)},
       {"--steps", exact_text(arguments.steps)},
       {"--verify", arguments.verify ? "given" : "not given"},
-      {"--trace", arguments.trace.empty() ? "not given" : "given"}};
+      {"--trace", arguments.trace.empty() ? "not given" : "given"},
+      {"--html", arguments.html.empty() ? "not given" : "given"}};
   for (const auto& [option, value] : recipe) model.world().check_same(option, value);
   std::optional<ReplicaCheck> check;
   if (arguments.verify) check.emplace(model.streams(), parameters, processes);
   std::optional<Trace> trace;
-  if (!arguments.trace.empty())
+  if (!arguments.trace.empty() || !arguments.html.empty())
     trace.emplace(options.devices);  // in all processes, because it changes how a step runs
 
   Timing timing;
@@ -265,6 +290,22 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
   if (timeline.wanted()) {
     timeline.write(trace_json(trace->collect(), trace->devices()));
     out << "wrote " << timeline.shown() << "\n";
+  }
+  if (page.wanted()) {
+    RunRecord record = {.title = "mlp on random data",
+                        .facts = mlp_facts(arguments, options, graph, processes),
+                        .state = "done",
+                        .step_phases = model.phases(),
+                        .memory = memory_of(estimate, options.devices, {}),
+                        .peak_bytes = peak};
+    for (size_t step = 0; step < losses.size(); ++step) {
+      const bool timed = step >= kFirstSteps;
+      record.steps.push_back(
+          {losses[step], timed ? std::optional(timing.seconds[step - kFirstSteps]) : std::nullopt});
+    }
+    put_trace(*trace, record);
+    page.write(run_page(record));
+    out << "wrote " << page.shown() << "\n";
   }
   out << std::flush;
 }

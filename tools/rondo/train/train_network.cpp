@@ -156,9 +156,33 @@ std::string recipe(const TrainingPlan& plan, const NetworkArguments& arguments) 
   return said;
 }
 
+// The page's list of settings.
+std::vector<std::pair<std::string, std::string>> facts(const TrainingPlan& plan,
+                                                       const NetworkArguments& arguments,
+                                                       const IdxDataSet& data, const nn::Graph& graph,
+                                                       ProcessGroup* processes) {
+  const nn::DataParallelOptions& model = plan.model;
+  std::vector<std::pair<std::string, std::string>> list = {
+      {"network", concat(arguments.model, ", ", grouped(graph.parameter_count()), " parameters")},
+      {"data", images_text(data, arguments.limit.has_value())}};
+  if (processes) list.emplace_back("processes", places_text(*processes));
+  for (const std::string& text : device_texts(shown_devices(model))) list.emplace_back("devices", text);
+  list.emplace_back("parallelism", parallelism_text(model));
+  list.emplace_back("batch", batch_text(model));
+  list.emplace_back("precision", name_of(arguments.precision));
+  list.emplace_back("optimizer", text(arguments.optimizer));
+  list.emplace_back(
+      "learning rate",
+      concat(plan.rate, arguments.schedule == "constant" ? "" : " (" + arguments.schedule + ")",
+             arguments.warmup > 0 ? concat(", warm-up of ", grouped(arguments.warmup, "step")) : ""));
+  list.emplace_back("weights", concat(plan.fit.from.recipe.at("weights"), ", seed ", model.seed));
+  list.emplace_back("training", recipe(plan, arguments));
+  return list;
+}
+
 class RunObserver final : public nn::FitObserver {
  public:
-  explicit RunObserver(RunCallbacks run) : run_(std::move(run)) {}
+  explicit RunObserver(RunCallbacks& run) : run_(run) {}
   void on_progress(const TrainingProgress& progress) override { run_.show(progress); }
   // Throws before a diverged model replaces a usable checkpoint.
   void before_save(const EpochReport& report) override { run_.show_if_diverged(report); }
@@ -171,7 +195,7 @@ class RunObserver final : public nn::FitObserver {
   bool began() const { return began_; }
 
  private:
-  RunCallbacks run_;
+  RunCallbacks& run_;
   bool began_ = false;
 };
 
@@ -184,7 +208,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
       arguments.resume.empty()
           ? ""
           : std::filesystem::weakly_canonical(std::filesystem::absolute(arguments.resume), ignored).string();
-  for (const OutputFile* file : {&files.log, &files.plot, &files.trace})
+  for (const OutputFile* file : {&files.log, &files.plot, &files.trace, &files.html})
     if (file->wanted() && file->target() == resumed)
       throw Error(
           bad_argument("--resume '", arguments.resume, "' is the file of another output, must be another"));
@@ -202,7 +226,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   TextStream head;  // printed after all checks
   if (processes) show_field(head, terminal, "processes", places_text(*processes));
   show_placement(shown_devices(plan.model), arguments.devices.has_value(), head, terminal);
-  show_images(data, arguments.limit.has_value(), head, terminal);
+  show_field(head, terminal, "data", images_text(data, arguments.limit.has_value()));
   show_field(head, terminal, "model", model_text(arguments.model, graph, data));
   if (!links.empty()) show_field(head, terminal, "links", links);
   if (const std::string note = reduce_dtype_note(plan.model); !note.empty())
@@ -210,10 +234,10 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
 
   nn::MemoryEstimate estimate = nn::estimate_memory(graph, plan.model, size_of(arguments.optimizer));
   estimate.parts.push_back({"order of the images", nn::ShuffledBatches::bytes_of_replica(data.train_count)});
-  show_memory(estimate, plan.model.devices,
-              {{"images", nn::DeviceImages::bytes_on_device(data.train_count, network.input) +
-                              nn::DeviceImages::bytes_on_device(data.test_count, network.input)}},
-              head, terminal);
+  const std::vector<nn::MemoryPart> shared = {
+      {"images", nn::DeviceImages::bytes_on_device(data.train_count, network.input) +
+                     nn::DeviceImages::bytes_on_device(data.test_count, network.input)}};
+  show_memory(estimate, plan.model.devices, shared, head, terminal);
   nn::DataParallel model(network.network, network.input, plan.model);
   const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, plan.rate);
   check_same_settings(model.world(), plan.fit.from.recipe);
@@ -241,7 +265,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   out << head.str() << std::endl;
 
   std::optional<Trace> trace;
-  if (!arguments.trace.empty())
+  if (!arguments.trace.empty() || !arguments.html.empty())
     trace.emplace(plan.model.devices);  // in all processes, because it changes how a step runs
   const StopRequest stop_request;
   nn::FitResult result;
@@ -250,16 +274,27 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
     display.show(TrainingProgress{.epoch = 1, .samples = data.train_count});
     const RunTitle title = {arguments.model + (is_fashion_mnist(data) ? " on Fashion-MNIST" : ""),
                             recipe(plan, arguments) + " on " + device_list(shown_devices(plan.model))};
-    RunCallbacks run(display, files, title, plan.rate);
+    const RunRecord record = {.title = title.title,
+                              .facts = facts(plan, arguments, data, graph, processes),
+                              .epochs_planned = plan.fit.epochs,
+                              .steps_per_epoch = plan.steps,
+                              .losses = LossCurve(plan.steps),
+                              .memory = memory_of(estimate, plan.model.devices, shared)};
+    RunCallbacks run(display, files, title, plan.rate, record, trace ? &*trace : nullptr);
     if (!arguments.resume.empty()) run.continue_log(plan.fit.from.epoch);
-    RunObserver observer(std::move(run));
+    RunObserver observer(run);
     try {
       result = nn::fit(model, *optimizer, data, plan.fit, observer, trace ? &*trace : nullptr);
     } catch (const Error& error) {
       // An error after the first step is a failure, not an invalid argument.
-      if (observer.began()) throw TrainingFailed(error.what());
-      throw;
+      if (!observer.began()) throw;
+      run.write_page("failed", error.what());
+      throw TrainingFailed(error.what());
     }
+    run.write_page(result.end == nn::FitResult::End::diverged  ? "failed"
+                   : result.end == nn::FitResult::End::stopped ? "stopped"
+                                                               : "done",
+                   result.reason);
   }
   out << "\n";
   if (result.end == nn::FitResult::End::diverged)

@@ -9,6 +9,7 @@
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 #include <rondo/tools/rondo/train/csv_log.h>
+#include <rondo/tools/rondo/train/trace_json.h>
 #include <rondo/tools/rondo/train/training_run.h>
 
 #include <algorithm>
@@ -19,15 +20,17 @@
 namespace rondo::program {
 
 TrainingFiles::TrainingFiles(const ImageTraining& arguments)
-    : log("--log", arguments.log), plot("--plot", arguments.plot), trace("--trace", arguments.trace) {}
+    : log("--log", arguments.log),
+      plot("--plot", arguments.plot),
+      trace("--trace", arguments.trace),
+      html("--html", arguments.html) {}
 
 void show_field(std::ostream& out, const Terminal& terminal, const std::string& label,
                 const std::string& text) {
   out << inked(terminal, Ink::dim, left(label, 10)) << printable(text) << "\n";
 }
 
-void show_placement(const std::vector<int>& devices, bool asked, std::ostream& out,
-                    const Terminal& terminal) {
+std::vector<std::string> device_texts(const std::vector<int>& devices) {
   std::vector<std::pair<std::string, std::vector<int>>> kinds;
   for (int device : std::set<int>(devices.begin(), devices.end())) {
     std::string kind = describe_device(device);
@@ -36,9 +39,16 @@ void show_placement(const std::vector<int>& devices, bool asked, std::ostream& o
     if (kinds.empty() || kinds.back().first != kind) kinds.push_back({kind, {}});
     kinds.back().second.push_back(device);
   }
+  std::vector<std::string> texts;
+  for (const auto& [kind, members] : kinds) texts.push_back(device_list(members) + " " + kind);
+  return texts;
+}
+
+void show_placement(const std::vector<int>& devices, bool asked, std::ostream& out,
+                    const Terminal& terminal) {
   const char* title = "devices";
-  for (const auto& [kind, members] : kinds) {
-    show_field(out, terminal, title, device_list(members) + " " + kind);
+  for (const std::string& text : device_texts(devices)) {
+    show_field(out, terminal, title, text);
     title = "";
   }
   if (devices.size() == std::set<int>(devices.begin(), devices.end()).size()) return;
@@ -96,29 +106,52 @@ std::string model_text(const std::string& name, const nn::Graph& graph, const Id
   return concat(name, ", ", grouped(graph.parameter_count()), " parameters (", command, " shows them)");
 }
 
-void show_images(const IdxDataSet& data, bool limited, std::ostream& out, const Terminal& terminal) {
+std::string images_text(const IdxDataSet& data, bool limited) {
   const bool authentic = is_fashion_mnist(data), grey = data.image.channels == 1;
-  show_field(out, terminal, "data",
-             concat(authentic                            ? "Fashion-MNIST (SHA-256 verified): "
-                    : data.image == FashionMnist::kImage ? "not the original Fashion-MNIST: "
-                                                         : "",
-                    limited ? "the first " : "", grouped(data.train_count), " training and ",
-                    grouped(data.test_count), " test images of ", data.image.height, " x ", data.image.width,
-                    grey ? "" : concat(" x ", data.image.channels),
-                    authentic ? "" : concat(", ", counted(data.classes, "class", "classes"))));
+  return concat(authentic                            ? "Fashion-MNIST (SHA-256 verified): "
+                : data.image == FashionMnist::kImage ? "not the original Fashion-MNIST: "
+                                                     : "",
+                limited ? "the first " : "", grouped(data.train_count), " training and ",
+                grouped(data.test_count), " test images of ", data.image.height, " x ", data.image.width,
+                grey ? "" : concat(" x ", data.image.channels),
+                authentic ? "" : concat(", ", counted(data.classes, "class", "classes")));
 }
+
+namespace {
+
+// Of `count` replicas, and what they share.
+nn::MemoryEstimate times(const nn::MemoryEstimate& estimate, int64_t count,
+                         const std::vector<nn::MemoryPart>& shared) {
+  nn::MemoryEstimate all = estimate;
+  for (nn::MemoryPart& part : all.parts) part.bytes = saturating_product({part.bytes, count});
+  all.parts.insert(all.parts.end(), shared.begin(), shared.end());
+  return all;
+}
+
+}  // namespace
 
 void show_memory(const nn::MemoryEstimate& estimate, const std::vector<int>& devices,
                  const std::vector<nn::MemoryPart>& shared, std::ostream& out, const Terminal& terminal) {
-  const auto of_replicas = [&](int64_t count) {
-    nn::MemoryEstimate all = estimate;
-    for (nn::MemoryPart& part : all.parts) part.bytes = saturating_product({part.bytes, count});
-    all.parts.insert(all.parts.end(), shared.begin(), shared.end());
-    return all;
-  };
-  show_field(out, terminal, "memory", byte_size(of_replicas(1).total()) + " a replica");
+  show_field(out, terminal, "memory", byte_size(times(estimate, 1, shared).total()) + " a replica");
   for (int device : std::set<int>(devices.begin(), devices.end()))
-    throw_if_error(nn::check_fits(of_replicas(std::count(devices.begin(), devices.end(), device)), device));
+    throw_if_error(
+        nn::check_fits(times(estimate, std::count(devices.begin(), devices.end(), device), shared), device));
+}
+
+std::vector<DeviceMemory> memory_of(const nn::MemoryEstimate& estimate, const std::vector<int>& devices,
+                                    const std::vector<nn::MemoryPart>& shared) {
+  std::vector<DeviceMemory> memory;
+  for (int device : std::set<int>(devices.begin(), devices.end())) {
+    const int64_t replicas = std::count(devices.begin(), devices.end(), device);
+    const DeviceScope scope(device);
+    size_t free = 0, capacity = 0;
+    RONDO_CUDA_THROW(cudaMemGetInfo(&free, &capacity));
+    DeviceMemory& to =
+        memory.emplace_back(DeviceMemory{device_label(device), replicas, static_cast<int64_t>(capacity), {}});
+    for (const nn::MemoryPart& part : times(estimate, replicas, shared).parts)
+      if (part.bytes > 0) to.parts.emplace_back(part.name, part.bytes);
+  }
+  return memory;
 }
 
 namespace {
@@ -141,6 +174,9 @@ std::string picture(const std::vector<EpochReport>& epochs, const RunTitle& titl
 constexpr double kDivergedLoss = 1000;
 bool has_diverged(const EpochReport& report) { return !(report.train_loss < kDivergedLoss); }  // NaN too
 
+// A page with a timeline may have megabytes, and an epoch may take milliseconds.
+constexpr std::chrono::seconds kPageEvery(2);
+
 }  // namespace
 
 void RunCallbacks::continue_log(int64_t epoch) {
@@ -149,18 +185,43 @@ void RunCallbacks::continue_log(int64_t epoch) {
   const auto text = RegularFile(files_.log.target()).contents<std::string>(kMostTextBytes);
   if (text.empty()) return;
   for (const EpochReport& logged : parse_csv_log(files_.log.path(), text))
-    if (logged.epoch < epoch) epochs_.push_back(logged);
+    if (logged.epoch < epoch) record_.epochs.push_back(logged);
+}
+
+void RunCallbacks::show(const TrainingProgress& progress) {
+  display_.show(progress);
+  record_.losses.add(progress);
 }
 
 void RunCallbacks::show(const EpochReport& report) {
   display_.show(report);
-  epochs_.push_back(report);
-  if (files_.log.wanted()) files_.log.write(csv_log(epochs_));
-  if (files_.plot.wanted()) files_.plot.write(picture(epochs_, title_));
+  record_.epochs.push_back(report);
+  if (files_.log.wanted()) files_.log.write(csv_log(record_.epochs));
+  if (files_.plot.wanted()) files_.plot.write(picture(record_.epochs, title_));
   if (has_diverged(report)) {
-    throw TrainingFailed(concat("the loss of epoch ", report.epoch, " is ", loss_text(report.train_loss),
-                                ": the training diverged; a learning rate below ", learning_rate_,
-                                " may help"));
+    const std::string reason =
+        concat("the loss of epoch ", report.epoch, " is ", loss_text(report.train_loss),
+               ": the training diverged; a learning rate below ", learning_rate_, " may help");
+    write_page("failed", reason);
+    throw TrainingFailed(reason);
+  }
+  if (std::chrono::steady_clock::now() - page_written_ >= kPageEvery) write_page("running");
+}
+
+void RunCallbacks::write_page(const std::string& state, const std::string& reason) {
+  if (!files_.html.wanted()) return;
+  record_.state = state;
+  record_.reason = reason;
+  if (trace_) put_trace(*trace_, record_);
+  files_.html.write(run_page(record_));
+  page_written_ = std::chrono::steady_clock::now();
+}
+
+void put_trace(const Trace& trace, RunRecord& record) {
+  try {
+    record.trace = trace_json(trace.collect(), trace.devices());
+  } catch (const Error& error) {  // of a device that failed, for example
+    record.no_trace = concat("The timeline could not be read: ", error.what());
   }
 }
 
@@ -184,7 +245,7 @@ void show_verification(int64_t steps, int64_t differing_values, std::ostream& ou
 }
 
 void show_written(const TrainingFiles& files, std::ostream& out) {
-  for (const OutputFile* file : {&files.log, &files.plot, &files.trace})
+  for (const OutputFile* file : {&files.log, &files.plot, &files.trace, &files.html})
     if (file->wanted()) out << "wrote " << file->shown() << "\n";
 }
 

@@ -1,6 +1,7 @@
 // Common parts of the training commands: output files, data and printed fields.
 #pragma once
 
+#include <rondo/kernels/runtime/trace.h>
 #include <rondo/nn/data/fashion_mnist.h>
 #include <rondo/nn/diagnostics/memory_estimate.h>
 #include <rondo/nn/train/training_report.h>
@@ -9,7 +10,9 @@
 #include <rondo/tools/rondo/support/terminal.h>
 #include <rondo/tools/rondo/train/arguments.h>
 #include <rondo/tools/rondo/train/display.h>
+#include <rondo/tools/rondo/train/run_record.h>
 
+#include <chrono>
 #include <ostream>
 #include <stdexcept>
 #include <string>
@@ -28,14 +31,16 @@ class TrainingFailed : public std::runtime_error {
 struct TrainingFiles {
   TrainingFiles() = default;  // none
   explicit TrainingFiles(const ImageTraining& arguments);
-  OutputFile log, plot, trace;
+  OutputFile log, plot, trace, html;
 };
 
 // Prints a label and its text on one line.
 void show_field(std::ostream& out, const Terminal& terminal, const std::string& label,
                 const std::string& text);
 
-// Devices of the same kind share a line. If ranks share a device, this is printed, with the reason unless the
+// "[cpu:0, cpu:1] 8 cores of ...": the devices, those of the same kind together.
+std::vector<std::string> device_texts(const std::vector<int>& devices);
+// The lines of device_texts(). If ranks share a device, this is printed, with the reason unless the
 // caller `asked` for it.
 void show_placement(const std::vector<int>& devices, bool asked, std::ostream& out, const Terminal& terminal);
 
@@ -45,7 +50,8 @@ void show_placement(const std::vector<int>& devices, bool asked, std::ostream& o
 IdxDataSet load_images(const ImageTraining& arguments, bool classes_are_known = false);
 // The same for images of 28 x 28 and ten classes.
 FashionMnist load_fashion_mnist_images(const ImageTraining& arguments);
-void show_images(const IdxDataSet& data, bool limited, std::ostream& out, const Terminal& terminal);
+// "Fashion-MNIST (SHA-256 verified): 60,000 training and 10,000 test images of 28 x 28"
+std::string images_text(const IdxDataSet& data, bool limited);
 
 // The model that --image and --classes would name for these images.
 ModelImages images_of(const IdxDataSet& data);
@@ -57,6 +63,9 @@ std::string model_text(const std::string& name, const nn::Graph& graph, const Id
 // together.
 void show_memory(const nn::MemoryEstimate& estimate, const std::vector<int>& devices,
                  const std::vector<nn::MemoryPart>& shared, std::ostream& out, const Terminal& terminal);
+// The same memory, device by device.
+std::vector<DeviceMemory> memory_of(const nn::MemoryEstimate& estimate, const std::vector<int>& devices,
+                                    const std::vector<nn::MemoryPart>& shared);
 
 // The text of the run's picture.
 struct RunTitle {
@@ -64,26 +73,40 @@ struct RunTitle {
   std::string recipe;  // "batch 256, learning rate 0.2, on cpu:0"
 };
 
-// Prints the run and updates the log and the picture after each epoch, so that an interrupted run keeps its
-// results. Throws TrainingFailed if the training diverged.
+// Prints the run and updates the log, the picture and the page after each epoch, so that an interrupted run
+// keeps its results. Throws TrainingFailed if the training diverged.
 class RunCallbacks {
  public:
-  RunCallbacks(Display& display, const TrainingFiles& files, RunTitle title, double learning_rate)
-      : display_(display), files_(files), title_(std::move(title)), learning_rate_(learning_rate) {}
+  // `record`: the page's, as far as it is known before the training. `trace`: may be null.
+  RunCallbacks(Display& display, const TrainingFiles& files, RunTitle title, double learning_rate,
+               RunRecord record, const Trace* trace)
+      : display_(display),
+        files_(files),
+        title_(std::move(title)),
+        learning_rate_(learning_rate),
+        record_(std::move(record)),
+        trace_(trace) {}
   // Reads the epochs before `epoch` from an existing log, for a resumed training.
   void continue_log(int64_t epoch);
-  void show(const TrainingProgress& progress) { display_.show(progress); }
+  void show(const TrainingProgress& progress);
   void show(const EpochReport& report);
   // Calls show(), which throws, if the training diverged.
   void show_if_diverged(const EpochReport& report);
+  // The page, in the state "running", "done", "stopped" or "failed", with the reason.
+  void write_page(const std::string& state, const std::string& reason = "");
 
  private:
   Display& display_;
   const TrainingFiles& files_;
   RunTitle title_;
   double learning_rate_;
-  std::vector<EpochReport> epochs_;
+  RunRecord record_;
+  const Trace* trace_;
+  std::chrono::steady_clock::time_point page_written_;
 };
+
+// The page's timeline: `record.trace`, or why there is none.
+void put_trace(const Trace& trace, RunRecord& record);
 
 // Prints why the steps were not run as graphs, if they were not.
 void show_graph_refusal(const Status& refusal, std::ostream& out, const Terminal& terminal);
