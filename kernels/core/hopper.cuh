@@ -19,6 +19,15 @@ struct Place {
 };
 #endif
 
+// Whether the architecture that is being compiled for has the instructions of sm_90a. Kernels that need them
+// begin with `if constexpr (!kHasSm90a) return __trap();`: nvcc would spend as much time on the rest of the
+// kernel as for sm_90a, for each of the other architectures.
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+inline constexpr bool kHasSm90a = true;
+#else
+inline constexpr bool kHasSm90a = false;
+#endif
+
 }  // namespace rondo
 
 // Inline assembly that needs sm_90, or sm_90a. A build may also compile its kernel for other architectures,

@@ -29,6 +29,7 @@ struct Parameters {
 template <class T, Order OrderA, Order OrderB>
 __global__ __launch_bounds__(kWarpgroup,
                              2) void gemm_tc_05_wgmma_kernel(const __grid_constant__ Parameters<T> p) {
+  if constexpr (!kHasSm90a) return __trap();
   using Tile = TileOf<T>;
   auto& shared = shared_memory<WgmmaShared<Tile>>();
   const GemmArgumentsOf<T>& g = p.gemm;

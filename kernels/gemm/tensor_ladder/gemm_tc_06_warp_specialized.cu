@@ -20,6 +20,7 @@ using TileOf = WarpSpecializedTile<T, 128, 256, 2, 4>;
 template <class T, Order OrderA, Order OrderB>
 __global__ __launch_bounds__(TileOf<T>::kThreads, 1) void gemm_tc_06_warp_specialized_kernel(
     const __grid_constant__ WarpSpecializedParameters<T> p) {
+  if constexpr (!kHasSm90a) return __trap();
   using Tile = TileOf<T>;
   auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
   init_ring(shared);

@@ -56,6 +56,7 @@ __device__ __forceinline__ void release_stage_in_cluster(WgmmaShared<Tile>& shar
 template <class Tile, Order OrderA, Order OrderB>
 __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_clusters_kernel(
     const __grid_constant__ WarpSpecializedParameters<typename Tile::Element> p, const TileGrid tiles) {
+  if constexpr (!kHasSm90a) return __trap();
   auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
   init_ring(shared, kClusterBlocks<Tile>);
   ptx::cluster_sync();  // the other block's barriers are initialized

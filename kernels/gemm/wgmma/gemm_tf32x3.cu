@@ -11,6 +11,7 @@ using BlockTile = SplitTile<128, 4>;
 
 __global__ __launch_bounds__(BlockTile::kThreads, 1) void gemm_persistent_tf32x3_kernel(
     const __grid_constant__ WarpSpecializedParameters<float> p, const TileGrid tiles) {
+  if constexpr (!kHasSm90a) return __trap();
   auto& shared = shared_memory<SplitShared<BlockTile>>();
   init_ring(shared);
   using State = PipelineState<BlockTile::kStages>;

@@ -25,6 +25,7 @@ __device__ __forceinline__ void for_each_tile(const WarpSpecializedParameters<T>
 template <class Tile, Order OrderA, Order OrderB>
 __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_persistent_kernel(
     const __grid_constant__ WarpSpecializedParameters<typename Tile::Element> p, const TileGrid tiles) {
+  if constexpr (!kHasSm90a) return __trap();
   auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
   init_ring(shared);
   // Each role goes around the ring from tile to tile: the next tile's k-tiles are loaded during the stores.

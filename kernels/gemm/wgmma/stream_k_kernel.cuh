@@ -22,6 +22,7 @@ template <class Tile, Order OrderA, Order OrderB>
 __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_stream_k_kernel(
     const __grid_constant__ WarpSpecializedParameters<typename Tile::Element> p, const TileGrid tiles,
     const StreamK division, const PartialTiles<Tile> partial) {
+  if constexpr (!kHasSm90a) return __trap();
   auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
   init_ring(shared);
   using State = PipelineState<Tile::kStages>;

@@ -158,6 +158,7 @@ __device__ __forceinline__ void store_conv_tile(const WgmmaConvParameters<typena
 template <class Tile, ConvOperation operation, class Rows>
 __global__ __launch_bounds__(Tile::kThreads, 1) void conv2d_wgmma_kernel(
     const __grid_constant__ WgmmaConvParameters<typename Tile::Element, Rows> p) {
+  if constexpr (!kHasSm90a) return __trap();
   constexpr Order kOrderB = kWgmmaFilterOrder<typename Tile::Element, operation>;
   auto& shared = shared_memory<SharedOf<Tile>>();
   run_warp_specialized<Tile>(

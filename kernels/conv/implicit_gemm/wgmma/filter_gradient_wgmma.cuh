@@ -115,6 +115,7 @@ __device__ __forceinline__ void store_gradient_tile(const WgmmaGradientParameter
 template <class Tile, class Pixels>
 __global__ __launch_bounds__(Tile::kThreads, 1) void filter_gradient_wgmma_kernel(
     const __grid_constant__ WgmmaGradientParameters<Pixels> p) {
+  if constexpr (!kHasSm90a) return __trap();
   auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
   run_warp_specialized<Tile>(
       shared, p.tiles,
