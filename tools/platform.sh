@@ -88,9 +88,6 @@ show_warnings() {
 
 # build PRESET [TARGET...]: configures and builds. Shows compiler warnings, and the rest of the output only on
 # failure. With keep_going=true a failed target does not prevent the others from being built.
-# compile_only=true compiles the preset cuda in less time, for a machine that cannot run it: groups of small
-# .cu files together, and host code of .cu files without optimisation. tools/sass-report cannot read its
-# objects.
 build() {
   local name=$1 folder=$root/build/$1 cached options=()
   shift
@@ -98,10 +95,7 @@ build() {
   cached=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$folder/CMakeCache.txt" 2>/dev/null || true)
   if [ -n "$cached" ] && [ "$cached" != "$root" ]; then rm -rf "$folder"; fi
   if [ "$name" = cuda ]; then
-    local together=OFF level=3
-    if [ "${compile_only:-}" = true ]; then together=ON level=0; fi
-    options+=("-DCMAKE_CUDA_ARCHITECTURES=$architectures" "-DRONDO_UNITY_KERNELS=$together"
-      "-DCMAKE_CUDA_FLAGS_RELEASE=-O$level -DNDEBUG")  # nvcc's -O is for host code only
+    options+=("-DCMAKE_CUDA_ARCHITECTURES=$architectures")
   fi
   if [ ! -e "$folder/CMakeCache.txt" ] && ! command -v ninja >/dev/null; then
     options+=(-G "Unix Makefiles")

@@ -96,17 +96,6 @@ class PlatformTest(unittest.TestCase):
     def test_a_build_without_warnings_is_silent(self):
         self.assertEqual(self.build("[1/1] Building warning.o\n").stderr, "")
 
-    def test_a_build_that_is_only_compiled_takes_less_time(self):
-        together, host_level = "-DRONDO_UNITY_KERNELS=", "-DCMAKE_CUDA_FLAGS_RELEASE="
-        for command, wanted in (("compile_only=true build cuda",
-                                 [together + "ON", host_level + "-O0 -DNDEBUG"]),
-                                ("build cuda", [together + "OFF", host_level + "-O3 -DNDEBUG"])):
-            (self.folder / "options").unlink(missing_ok=True)
-            self.assertEqual(self.build("", command=command).returncode, 0)
-            options = (self.folder / "options").read_text().splitlines()
-            self.assertEqual([option for option in options if option.startswith((together, host_level))],
-                             wanted)
-
     def test_a_build_that_fails_shows_its_end(self):
         done = self.build("[1/2] Building x.o\nx.cpp:1: error: no such thing\n", exit_code=1)
         self.assertEqual(done.returncode, 1)
