@@ -82,6 +82,15 @@ int main(int argc, char** argv) {
     }
     case 8: sums_unwritten<<<1, 32>>>(a, b); break;
     case 9: copies<<<1, 32>>>({a, nullptr}); break;
+    case 17:
+      right<<<1, 2048>>>(a, b);  // nobody asks for the errors of these
+      right<<<1, 2048>>>(a, b);
+      right<<<1, 32, 300000>>>(a, b);
+      break;
+    case 18:
+      right<<<1, 2048>>>(a, b);
+      std::printf("%s\n", cudaGetErrorName(cudaPeekAtLastError()));
+      break;
     case 10: diverges<<<1, 32>>>(); break;
     case 12: wide_at_end<<<1, 1>>>(a); heap<<<1, 32>>>(b); break;
     case 13: {

@@ -89,8 +89,8 @@ Toolchain::Toolchain(const CudaArguments& arguments, fs::path folder)
                              "', which is missing; it is built where g++ has libbacktrace (<backtrace.h>)"));
 }
 
-// The headers of the executor are C++20. For older sources, names that are new in it are hidden, and there are
-// no warnings about uses of volatile that it deprecates.
+// The headers of the executor are C++20. For older sources, names that are new in it are hidden, and there
+// are no warnings about uses of volatile that it deprecates.
 std::vector<std::string> Toolchain::language() const {
   const bool old = is_one_of(arguments_.standard.substr(arguments_.standard.size() - 2), {"11", "14", "17"});
   if (!old) return {"-std=" + arguments_.standard};

@@ -49,8 +49,8 @@ void remember(const void* kernel, const Signature& signature);
 
 namespace detail {
 
-// The bytes of a parameter whose type has a destructor. CUDA copies the bytes of an argument to the device, and
-// destroys the argument of the launch only, on the host, when the launch has been submitted.
+// The bytes of a parameter whose type has a destructor. CUDA copies the bytes of an argument to the device,
+// and destroys the argument of the launch only, on the host, when the launch has been submitted.
 template <class T>
 struct Bits {
   explicit Bits(const T& value) { std::memcpy(bytes, &value, sizeof(T)); }

@@ -19,6 +19,8 @@ class PendingLaunch;
 namespace detail {
 inline thread_local constinit const PendingLaunch* pending_launch = nullptr;
 [[noreturn]] void not_a_kernel();
+// <<<>>> returns no error. The checks report one that the program never asks for.
+void launch_failed(const void* kernel, const cudaLaunchConfig_t& config, cudaError_t error);
 }  // namespace detail
 
 // kernel<<<grid, block, bytes, stream>>>(a) is (PendingLaunch(grid, block, bytes, stream), kernel(a)), and the
@@ -49,7 +51,8 @@ class PendingLaunch {
     detail::pending_launch = outer_;
     detail::name_kernel(kernel);
     std::tuple<Arguments&...> parameters(arguments...);
-    static_cast<void>(simt::launch(&config_, detail::pack(kernel, parameters)));
+    const cudaError_t error = simt::launch(&config_, detail::pack(kernel, parameters));
+    if (error != cudaSuccess) detail::launch_failed(reinterpret_cast<const void*>(kernel), config_, error);
   }
 
  private:

@@ -1,5 +1,6 @@
 // cudaGetLastError and the error names.
 #include "runtime.h"
+#include "unread_errors.h"
 
 namespace {
 
@@ -7,6 +8,7 @@ namespace {
 cudaError_t last_error(bool forget) {
   using namespace simt;
   if (host_thread().in_host_function) return cudaErrorNotPermitted;
+  launch_errors_were_read();
   cudaError_t error = host_thread().last_error;
   if (Runtime::started()) {
     try {

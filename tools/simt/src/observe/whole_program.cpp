@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "../host/runtime.h"
+#include "../host/unread_errors.h"
 
 namespace simt {
 namespace {
@@ -23,8 +24,8 @@ void write_counts() {
 
 // Instead of the remaining exit handlers, because nothing else changes the exit code of a process that ends.
 void end_with_findings() {
-  const size_t findings =
-      findings_of_whole_program() + bounds_findings() + (settings().bounds ? faults_so_far() : 0);
+  const size_t findings = findings_of_whole_program() + bounds_findings() +
+                          (settings().bounds ? faults_so_far() : 0) + report_unread_launch_errors();
   if (findings == 0) return;
   const char* const by = !settings().bounds ? "SIMT_CHECK=1"
                          : settings().check ? "SIMT_CHECK=1 and SIMT_BOUNDS=1"
