@@ -1,9 +1,10 @@
 """Runs the commands of docs/course.md, and compares what they print with the page.
 
-course_test.py RONDO COURSE.md [--update]: a block of ```console has "$ command" lines, each followed by what the command
-prints. A block of ```cpp whose first line is "// NAME" is written to that file. The commands of the page run one after
-another in one folder. Numbers of commands that measure (train, allreduce, strategies) are compared by their places
-only. The images are drawn, because Fashion-MNIST may not be there.
+course_test.py RONDO COURSE.md [--update]: a block of ```console has "$ command" lines, each followed by what the
+command prints. A block of ```cpp whose first line is "// NAME" is written to that file. The commands of the page
+run one after another in one folder. Numbers of commands that measure (train, allreduce, strategies) are compared
+by their places only. The images are drawn, because Fashion-MNIST may not be there; --update, which writes the
+page, needs it.
 """
 import difflib
 import gzip
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-MEASURES = ("rondo train", "rondo allreduce", "rondo strategies")
+MEASURES = ("rondo train", "rondo allreduce", "rondo strategies", "rondo numerics")
 BLOCK = re.compile(r"```(console|cpp)\n(.*?)```\n", re.DOTALL)
 
 
@@ -25,17 +26,21 @@ def write_images(folder):
     for name, count in (("train", 2560), ("t10k", 256)):
         labels = bytes(i * 7 % 10 for i in range(count))
         pixels = bytes((i * 31 + label * 25 + j) % 256 for i, label in enumerate(labels) for j in range(784))
-        for part, header, values in (("images-idx3", (2051, count, 28, 28), pixels), ("labels-idx1", (2049, count), labels)):
+        for part, header, values in (("images-idx3", (2051, count, 28, 28), pixels),
+                                     ("labels-idx1", (2049, count), labels)):
             with gzip.open(folder / f"{name}-{part}-ubyte.gz", "wb", compresslevel=1) as file:
                 file.write(struct.pack(f">{len(header)}i", *header) + values)
 
 
 def run(command, folder, program):
     environment = {"PATH": f"{program.parent}:{os.environ['PATH']}", "HOME": folder, "TERM": "dumb",
-                   "RONDO_DATA": os.environ.get("COURSE_DATA", f"{folder}/images")}
+                   "RONDO_DATA": f"{folder}/images"}
+    if "--update" in sys.argv:
+        del environment["RONDO_DATA"]
     done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    return done.stdout.rstrip() + "\n" if done.stdout.strip() else ""
+    text = done.stdout.replace(folder + "/", "").rstrip()
+    return text + "\n" if text else ""
 
 
 def comparable(command, text):
@@ -73,8 +78,8 @@ def main():
                 result += f"$ {command}\n{found}"
                 if comparable(command, found) != comparable(command, wanted):
                     failures += 1
-                    sys.stdout.writelines(difflib.unified_diff(wanted.splitlines(True), found.splitlines(True),
-                                                               page.name, command))
+                    sys.stdout.writelines(
+                        difflib.unified_diff(wanted.splitlines(True), found.splitlines(True), page.name, command))
             return f"```console\n{result}```\n"
 
         text = BLOCK.sub(block, text)

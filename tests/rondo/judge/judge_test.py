@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The problems of `rondo judge`, with a solution that is the best known, a slow one, and three wrong ones each.
+"""The problems of `rondo judge`: each has a solution that is the best known, a slow one, and three wrong ones.
 
   judge_test.py RONDO                the best known solutions, and the first wrong one of each problem
   judge_test.py RONDO --all          all solutions
@@ -7,8 +7,8 @@
   judge_test.py RONDO --update       writes the counts of slow.json and best.json
   ... --problem NAME                 one problem
 
-The first line of a wrong solution begins with "// KIND: ", what the judge must say: wrong, race, unwritten read, out
-of range, deadlock, launch, time limit, changed input.
+The first line of a wrong solution begins with "// KIND: ", what the judge must say: wrong, race, unwritten read,
+out of range, deadlock, launch, time limit, changed input.
 """
 import argparse
 import json
@@ -40,9 +40,9 @@ class Judge:
     def check(self, problem, solution, *options):
         """The verdict, as JSON and as the exit code."""
         file = SOLUTIONS / problem / f"{solution}.cu"
-        run = subprocess.run(
-            [self.program, "judge", "check", file, "--problem", problem, "--json", "-", "--compiler", self.compiler, *options],
-            capture_output=True, text=True)
+        command = [self.program, "judge", "check", file, "--problem", problem, "--json", "-",
+                   "--compiler", self.compiler, *options]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
         try:
             return json.loads(run.stdout), run.returncode
         except json.JSONDecodeError:
@@ -71,8 +71,10 @@ def test_wrong(judge, problem, solution, problems, *options):
     kind = source.split(":")[0].removeprefix("// ")
     verdict, code = judge.check(problem, solution, *options)
     place = f"{problem}/{solution} {' '.join(options)}"
-    expect(problems, code == 1 and verdict["verdict"] in ("wrong", "faulty", "time limit"), f"{place} passed", verdict)
-    expect(problems, kind in kinds(verdict), f"{place} must be '{kind}', is {sorted(kinds(verdict))}", verdict)
+    failed = code == 1 and verdict["verdict"] in ("wrong", "faulty", "time limit")
+    expect(problems, failed, f"{place} passed", verdict)
+    said = kinds(verdict)
+    expect(problems, kind in said, f"{place} must be '{kind}', is {sorted(said)}", verdict)
 
 
 def test_counted(judge, problem, solution, stars, update, problems):
@@ -86,8 +88,10 @@ def test_counted(judge, problem, solution, stars, update, problems):
     if update:
         file.write_text(counts)
         return
-    expect(problems, counts == file.read_text(), f"{place}: other counts than {file.name} has; --update writes them", verdict)
-    expect(problems, verdict["stars"] == stars, f"{place} has {verdict['stars']} stars, must have {stars}", verdict)
+    same = counts == file.read_text()
+    expect(problems, same, f"{place}: other counts than {file.name} has; --update writes them", verdict)
+    found = verdict["stars"]
+    expect(problems, found == stars, f"{place} has {found} stars, must have {stars}", verdict)
 
 
 def main():
@@ -98,10 +102,11 @@ def main():
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--problem")
     options = parser.parse_args()
-    listed = subprocess.run([options.program, "judge", "list"], capture_output=True, text=True, check=True).stdout
-    names = [line.split()[1] for line in listed.splitlines() if line[:2].strip().isdigit()]
+    listed = subprocess.run([options.program, "judge", "list"], capture_output=True, text=True, check=True)
+    names = [line.split()[1] for line in listed.stdout.splitlines() if line[:2].strip().isdigit()]
     problems = []
-    if sorted(names) != sorted(folder.name for folder in SOLUTIONS.iterdir() if (folder / "best.cu").exists()):
+    solved = [file.parent.name for file in SOLUTIONS.glob("*/best.cu")]
+    if sorted(names) != sorted(solved):
         problems.append(f"the problems {names} are not those with solutions")
     if options.problem:
         names = [options.problem]
