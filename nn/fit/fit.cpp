@@ -167,9 +167,9 @@ class Run {
     ++seen_;
     const double loss = seen.loss / static_cast<double>(seen.rows);
     const int64_t rows = std::min(seen.rows * world_.process_count(), train_.size());
-    const double recent = (seen.loss - before_.loss) / static_cast<double>(seen.rows - before_.rows);
+    observer_.on_progress(
+        {epoch_, rows, train_.size(), loss, seconds_since(begin_), seen_, mean_loss_since(before_, seen)});
     before_ = seen;
-    observer_.on_progress({epoch_, rows, train_.size(), loss, seconds_since(begin_), seen_, recent});
     // With keep_finite the check of the gradients covers the loss, too (mark_nonfinite_losses()).
     const bool finite = model_.options().keep_finite ? first_nonfinite == kAllFinite : std::isfinite(loss);
     // Another process may have reported an earlier bad step.

@@ -530,6 +530,17 @@ TEST(Fit, ATimelineShowsKernelsAndRingSteps) {
   EXPECT_EQ(copies, 3 * 2 * 2);    // 3 steps, 2 ranks, 2 (n - 1) copies each
 }
 
+TEST(Fit, ALossThatRoundingHidesIsNotShown) {
+  const auto since = [](double before, int64_t rows, double now, int64_t rows_now) {
+    return mean_loss_since({.loss = before, .rows = rows}, {.loss = now, .rows = rows_now});
+  };
+  EXPECT_EQ(since(10, 5, 16, 8), 2);
+  EXPECT_EQ(since(10, 5, 10, 8), 0) << "a loss of 0 is no rounding";
+  EXPECT_EQ(since(1e30, 5, 4e30, 8), 1e30);
+  EXPECT_TRUE(std::isnan(since(1e30, 5, 1e30, 8)));
+  EXPECT_TRUE(std::isnan(since(10, 5, 10, 5))) << "no sample";
+}
+
 // Each step of a timeline has all phases, and the all-reduce belongs to `reduce`. A training that is resumed
 // later records its own first steps.
 TEST(Fit, ATimelineShowsStepsAndPhases) {

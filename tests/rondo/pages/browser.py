@@ -149,6 +149,11 @@ class Page:
         self.send("Input.dispatchKeyEvent", type="keyDown", **details)
         self.send("Input.dispatchKeyEvent", type="keyUp", key=key, code=details["code"])
 
+    def mouse(self, kind, x, y, held=True):
+        """mousePressed, mouseMoved (with the left button, or with none) or mouseReleased."""
+        self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left" if held else "none",
+                  buttons=int(held and kind != "mouseReleased"), clickCount=int(kind != "mouseMoved"))
+
     def media(self, media="", **features):
         self.send("Emulation.setEmulatedMedia", media=media,
                   features=[{"name": name.replace("_", "-"), "value": value} for name, value in features.items()])

@@ -18,16 +18,17 @@ import time
 from browser import Browser, find_chromium
 
 PHASES = ["load", "forward", "backward", "reduce", "update"]
+TEXTS = "row => [...row.children].map(cell => cell.textContent)"
 SHOWN = """({
   state: document.getElementById("state").textContent,
-  tiles: Object.fromEntries([...document.querySelectorAll("#tiles div")].map(tile => [...tile.children].map(e => e.textContent))),
-  numbers: [...document.querySelectorAll("#numbers tbody tr")].map(row => [...row.children].map(cell => cell.textContent)),
+  tiles: Object.fromEntries([...document.querySelectorAll("#tiles div")].map(TEXTS)),
+  numbers: [...document.querySelectorAll("#numbers tbody tr")].map(TEXTS),
   phases: [...document.querySelectorAll("#phases .bars span")].map(e => e.textContent),
   memory: [...document.querySelectorAll("#memory h3, #memory .bars span")].map(e => e.textContent),
   facts: [...document.querySelectorAll("#facts dd")].map(e => e.textContent),
   trace: !document.getElementById("trace").hidden,
   text: document.body.innerText,
-})"""
+})""".replace("TEXTS", TEXTS)
 UNITS = {"µs": 1e-6, "ms": 1e-3, "s": 1, "byte": 1, "bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
@@ -61,7 +62,8 @@ def write_data(folder, train, test, classes=10):
 class Run:
     """A training and what it wrote. Its page is open until the next run."""
 
-    def __init__(self, program, folder, browser, command, log=False, trace=False, results=False, code=0, interrupt=False):
+    def __init__(self, program, folder, browser, command, log=False, trace=False, results=False, code=0,
+                 interrupt=False):
         self.paths = {name: folder / f"run.{name}" for name in ("html", "csv", "trace", "json")}
         self.folder = folder
         options = ["--html", self.paths["html"]]
@@ -133,7 +135,8 @@ def check_epochs(run):
     epochs, shown = run.log(), run.shown
     assert len(shown["numbers"]) == len(epochs)
     for row, epoch in zip(shown["numbers"], epochs):
-        assert row[:3] == [f"{epoch['epoch']:.0f}", f"{epoch['train_loss']:.4f}", f"{100 * epoch['test_accuracy']:.2f} %"], row
+        accuracy = f"{100 * epoch['test_accuracy']:.2f} %"
+        assert row[:3] == [f"{epoch['epoch']:.0f}", f"{epoch['train_loss']:.4f}", accuracy], row
         near(row[3], epoch["seconds"], row)
         for text, phase in zip(row[4:9], PHASES):
             near(text, epoch[f"{phase}_seconds"], f"{phase} of {row}")
@@ -165,7 +168,8 @@ def check_losses(run, steps, samples, batch):
         assert text == want, f"{text} instead of {want}"
     for epoch, mean in epochs.items():
         of_epoch = run.data["losses"][(epoch - 1) * steps:epoch * steps]
-        assert [p["samples"] for p in of_epoch] == [batch] * (samples // batch) + [samples % batch] * (samples % batch > 0)
+        batches = [batch] * (samples // batch) + [samples % batch] * (samples % batch > 0)
+        assert [p["samples"] for p in of_epoch] == batches
         got = sum(p["loss"] * p["samples"] for p in of_epoch) / samples
         assert abs(got - mean) < 1e-9 * mean, f"epoch {epoch}: {got} instead of {mean}"
 
@@ -190,7 +194,8 @@ def sentence_of(event, ranks, rows, first, transfers):
 
 
 def check_item(text, want):
-    match = re.fullmatch(r"(.*): (.*), (\w+), (\w+), begins after ([\d.]+ \S+), takes ([\d.]+ \S+?)(?:, (\d+) transfers?)?", text)
+    match = re.fullmatch(r"(.*): (.*), (\w+), (\w+), begins after ([\d.]+ \S+), takes ([\d.]+ \S+?)"
+                         r"(?:, (\d+) transfers?)?", text)
     assert match, text
     got = match.groups()
     assert got[:4] == (want["name"], want["rank"], want["row"], want["phase"]), f"{text} instead of {want}"
@@ -232,7 +237,7 @@ def check_timeline(run, steps):
             page.press("End")
             check_item(run.item(), sentence_of(items[-1], ranks, rows, first, transfers))
             page.press("ArrowDown")
-        longest = page.value("[...document.querySelectorAll('#longest tbody tr')].map(row => [...row.children].map(e => e.textContent))")
+        longest = page.value(f"[...document.querySelectorAll('#longest tbody tr')].map({TEXTS})")
         want = sorted(of_step, key=lambda e: -e["dur"])[:12]
         assert [row[0] for row in longest] == [e["name"] for e in want], longest
         for row, event in zip(longest, want):
@@ -269,18 +274,29 @@ def check_zoom(run):
     assert run.item().startswith(page.value("document.querySelector('#longest button').textContent") + ": ")
     assert page.value("document.activeElement.id") == "timeline"
     # The mouse: a drag pans, a click chooses.
-    box = page.value("""(() => { const r = document.querySelector("#timeline svg").getBoundingClientRect();
-        document.getElementById("timeline").scrollIntoView(); const s = document.querySelector("#timeline svg").getBoundingClientRect();
-        return {x: s.x, y: s.y, width: s.width}; })()""")
+    page.value("document.getElementById('timeline').scrollIntoView()")
+    box = page.value("""(r => ({x: r.x, y: r.y, width: r.width}))(
+        document.querySelector("#timeline svg").getBoundingClientRect())""")
+    for key in ("0", "+", "+"):
+        page.press(key)
     before = run.view()
     x, y = box["x"] + box["width"] / 2, box["y"] + 45
-    for kind, by in (("mousePressed", 0), ("mouseMoved", -60), ("mouseReleased", -60)):
-        page.send("Input.dispatchMouseEvent", type=kind, x=x + by, y=y, button="left", buttons=int(kind != "mouseReleased"), clickCount=1)
+    page.mouse("mousePressed", x, y)
+    page.mouse("mouseMoved", x - 60, y)
+    page.mouse("mouseReleased", x - 60, y)
     assert run.view()["from"] > before["from"], "a drag to the left shows what is later"
     page.press("0")
-    for kind in ("mousePressed", "mouseReleased"):
-        page.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
-    page.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y + 1)
+    # What the mouse points at is in the tip, and a click chooses it. One of the points is within an item.
+    for part in range(1, 40):
+        page.mouse("mouseMoved", box["x"] + 62 + part * (box["width"] - 68) / 40, y, held=False)
+        tip = page.value("(tip => tip.hidden ? '' : tip.textContent)(document.getElementById('tip'))")
+        if tip:
+            break
+    assert tip, "no item has a tip"
+    x = box["x"] + 62 + part * (box["width"] - 68) / 40
+    page.mouse("mousePressed", x, y)
+    page.mouse("mouseReleased", x, y)
+    assert run.item() == tip, f"{run.item()} is chosen instead of {tip}"
 
 
 def check_looks(run):
@@ -294,8 +310,9 @@ def check_looks(run):
         for selector in ("#timeline svg", "#curve-1 svg"):
             box = page.value(f"(r => r && r.right)(document.querySelector('{selector}')?.getBoundingClientRect())")
             assert box is None or box <= width, f"{selector} ends at {box} in a window of {width}"
-    unnamed = page.value("""[...document.querySelectorAll("button, input, [role=slider], [role=application], [role=region]")].filter(e =>
-        !e.textContent.trim() && !e.getAttribute("aria-label") && !e.labels?.length).map(e => e.outerHTML)""")
+    unnamed = page.value("""[...document.querySelectorAll("button, input, [role=slider], [role=application],
+        [role=region]")].filter(e => !e.textContent.trim() && !e.getAttribute("aria-label") && !e.labels?.length)
+        .map(e => e.outerHTML)""".replace("\n", " "))
     assert not unnamed, f"without a name: {unnamed}"
     colour = lambda: page.value("getComputedStyle(document.body).backgroundColor")
     light = colour()
@@ -333,10 +350,11 @@ def main():
                 assert fact in run.shown["facts"], f"{fact} in {run.shown['facts']}"
             run.close()
 
-            for options, parallelism in (("--devices 3 --algorithm direct", "3 replicas, direct all-reduce"),
-                                         ("--devices 0,0,1,1 --group 2", "4 in groups of 2 replicas, hierarchical all-reduce"),
-                                         ("--devices 2 --device-count-invariant --micro-batches 2", "8 sample blocks, direct all-reduce"),
-                                         ("--devices 1", "1 replica")):
+            for options, parallelism in (
+                ("--devices 3 --algorithm direct", "3 replicas, direct all-reduce"),
+                ("--devices 0,0,1,1 --group 2", "4 in groups of 2, hierarchical all-reduce"),
+                ("--devices 2 --device-count-invariant --micro-batches 2", "8 sample blocks, direct all-reduce"),
+                ("--devices 1", "1 replica")):
                 run = train(lenet + "--batch 32 --epochs 1 " + options, log=True, trace=True)
                 check_epochs(run)
                 flows = check_timeline(run, steps=(2, ))
@@ -344,7 +362,7 @@ def main():
                 assert parallelism in run.shown["facts"], run.shown["facts"]
                 run.close()
 
-            run = train(lenet + "--batch 32 --epochs 2 --from-scratch", log=True)
+            run = train(f"lenet --data {folder} --batch 32 --epochs 2 --from-scratch", log=True)
             assert [row[1] for row in run.shown["numbers"]] == [f"{e['train_loss']:.4f}" for e in run.log()]
             for part in ("does not measure the phases", "does not compute its memory", "records no timeline"):
                 assert part in run.shown["text"], part
@@ -352,15 +370,17 @@ def main():
             check_looks(run)
             run.close()
 
-            run = train("mlp --layers 3 --width 24 --inputs 12 --batch 12 --steps 4 --devices 2 --algorithm ring", trace=True, results=True)
+            run = train("mlp --layers 3 --width 24 --inputs 12 --batch 12 --steps 4 --devices 2 --algorithm ring",
+                        trace=True, results=True)
             results = json.loads(run.paths["json"].read_text())
-            assert [row[1] for row in run.shown["numbers"]] == [f"{loss:.4f}" for loss in results["losses"]]
+            losses = [f"{loss:.4f}" for loss in results["losses"]]
+            assert [row[1] for row in run.shown["numbers"]] == losses
             assert [row[2] for row in run.shown["numbers"][:2]] == ["not timed"] * 2
             for row, seconds in zip(run.shown["numbers"][2:], results["seconds"]):
                 near(row[2], seconds, row)
             near(run.shown["tiles"]["time of a step"], results["seconds_mean"], "time of a step")
             near(run.shown["tiles"]["memory at most"], results["peak_bytes"], "memory")
-            assert run.readings("curve-1") == [f"step {i}: loss {loss:.4f}" for i, loss in enumerate(results["losses"], 1)]
+            assert run.readings("curve-1") == [f"step {i}: loss {loss}" for i, loss in enumerate(losses, 1)]
             assert check_timeline(run, steps=(1, )) > 0
             run.close()
 
@@ -378,7 +398,7 @@ def main():
             assert run.shown["trace"], "a resumed training records its first steps"
             run.close()
 
-            run = train(lenet.replace("0.05", "1e9") + "--batch 16 --epochs 3", code=1)
+            run = train(lenet.replace("0.05", "1000") + "--batch 16 --epochs 20", code=1)
             assert run.shown["state"].startswith("Failed: "), run.shown["state"]
             check_looks(run)
             run.close()

@@ -41,7 +41,7 @@ TEST(LossCurve, KeepsEveryStepOfAShortRun) {
 // The sum over all samples, the extremes and the last step stay, however long the run.
 TEST(LossCurve, JoinsTheStepsOfALongRun) {
   for (const int64_t steps : {int64_t{LossCurve::kMostPoints}, int64_t{LossCurve::kMostPoints} + 1,
-                              int64_t{7} * LossCurve::kMostPoints + 3}) {
+                              7 * int64_t{LossCurve::kMostPoints} + 3}) {
     LossCurve curve;
     double sum = 0, samples = 0;
     for (int64_t step = 1; step <= steps; ++step) {

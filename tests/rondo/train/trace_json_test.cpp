@@ -90,6 +90,7 @@ TEST(TraceJson, ShowsStepAndPhase) {
 TraceSpan span_at(int rank, const char* stream, double begin, double end,
                   std::vector<TraceTransfer> transfers = {}, int step = 1) {
   return {.name = "work",
+          .category = "test",
           .rank = rank,
           .stream = stream,
           .begin_us = begin,

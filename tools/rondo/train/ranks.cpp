@@ -101,8 +101,9 @@ bool alone(const nn::DataParallelOptions& options) {
 
 std::string parallelism_text(const nn::DataParallelOptions& options) {
   if (alone(options)) return "1 replica";
-  const char* of = options.order == SumOrder::balanced_tree ? "" : " replicas";
-  return concat(ranks_text(options), of, ", ", all_reduce_text(options));
+  const bool plain =
+      options.order == SumOrder::left_to_right && !options.processes && options.group_size == 0;
+  return concat(ranks_text(options), plain ? " replicas, " : ", ", all_reduce_text(options));
 }
 
 std::string batch_text(const nn::DataParallelOptions& options) {

@@ -82,6 +82,8 @@ std::string run_page(const RunRecord& record) {
   return filled_page(kTrainPage, {{"style", kPageStyle},
                                   {"own-style", kTrainPageStyle},
                                   {"common-script", kPageScript},
+                                  {"curve-script", kTrainCurveScript},
+                                  {"timeline-script", kTrainTimelineScript},
                                   {"script", kTrainPageScript},
                                   {"title", text_in_page(printable(record.title))},
                                   {"data", json_in_page(run_json(record))}});

@@ -47,7 +47,8 @@ struct RunRecord {
 // All of it as JSON. A number that is not finite is null.
 std::string run_json(const RunRecord& record);
 
-// The page: one file that needs no network. It is filled from page.html, page.css and page.js.
+// The page: one file that needs no network. It is filled from page.html, page.css, page.js, curve.js and
+// timeline.js of this folder.
 std::string run_page(const RunRecord& record);
 
 }  // namespace rondo::program

@@ -61,18 +61,17 @@ class LessonView final : public lenet::Observer {
   void after_step(int64_t epoch, int64_t samples, std::span<const lenet::Replica> replicas) override {
     if (epoch != epoch_) {
       epoch_ = epoch, next_ = every_, begin_ = std::chrono::steady_clock::now();
-      loss_ = 0, seen_ = 0;
+      before_ = {};
     }
     if (samples < next_) return;
     next_ += every_;
     RONDO_CUDA_THROW(cudaStreamSynchronize(replicas[0].stream));
-    double loss = 0;
-    for (const lenet::Replica& replica : replicas) loss += replica.loss_stats.download()[0].loss;
+    LossStats now;
+    for (const lenet::Replica& replica : replicas) now += replica.loss_stats.download()[0];
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin_;
-    run_.show(TrainingProgress{epoch, samples, samples_, loss / static_cast<double>(samples), took.count(),
-                               (samples + batch_ - 1) / batch_,
-                               (loss - loss_) / static_cast<double>(samples - seen_)});
-    loss_ = loss, seen_ = samples;
+    run_.show(TrainingProgress{epoch, samples, samples_, now.loss / static_cast<double>(samples),
+                               took.count(), (samples + batch_ - 1) / batch_, mean_loss_since(before_, now)});
+    before_ = now;
   }
   void after_epoch(const EpochReport& report) override { run_.show(report); }
 
@@ -80,8 +79,7 @@ class LessonView final : public lenet::Observer {
   static constexpr int64_t kLooksPerEpoch = 20;
   RunCallbacks& run_;
   int64_t samples_, batch_, every_, epoch_ = 0, next_ = 0;
-  double loss_ = 0;   // the sum at the previous look of the epoch, at
-  int64_t seen_ = 0;  // this many samples
+  LossStats before_;  // at the previous look of the epoch
   std::chrono::steady_clock::time_point begin_;
 };
 
