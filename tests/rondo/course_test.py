@@ -1,9 +1,9 @@
 """Runs the commands of docs/course.md, and compares what they print with the page.
 
-course_test.py RONDO COURSE.md [--update]: a block of ```console has "$ command" lines, each followed by what the
-command prints. A block of ```cpp whose first line is "// NAME" is written to that file. The commands of the page
-run one after another in one folder. Numbers of commands that measure (train, allreduce, strategies) are compared
-by their places only. The images are drawn, because Fashion-MNIST may not be there; --update, which writes the
+course_test.py RONDO COURSE.md [--update]: a block of ```console has "$ command" lines, each followed by what
+the command prints. A block of ```cpp whose first line is "// NAME" is written to that file. The commands of the
+page run one after another in one folder. Numbers of commands that measure (train, allreduce, strategies) are
+compared by their places only. The images are drawn, because Fashion-MNIST may not be there; --update, which writes the
 page, needs it.
 """
 import difflib
@@ -78,8 +78,8 @@ def main():
                 result += f"$ {command}\n{found}"
                 if comparable(command, found) != comparable(command, wanted):
                     failures += 1
-                    sys.stdout.writelines(
-                        difflib.unified_diff(wanted.splitlines(True), found.splitlines(True), page.name, command))
+                    lines = wanted.splitlines(True), found.splitlines(True)
+                    sys.stdout.writelines(difflib.unified_diff(*lines, page.name, command))
             return f"```console\n{result}```\n"
 
         text = BLOCK.sub(block, text)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The problems of `rondo judge`: each has a solution that is the best known, a slow one, and three wrong ones.
+"""The problems of `rondo judge`: each has the best known solution, a slow one, and three wrong ones.
 
   judge_test.py RONDO                the best known solutions, and the first wrong one of each problem
   judge_test.py RONDO --all          all solutions
@@ -7,8 +7,8 @@
   judge_test.py RONDO --update       writes the counts of slow.json and best.json
   ... --problem NAME                 one problem
 
-The first line of a wrong solution begins with "// KIND: ", what the judge must say: wrong, race, unwritten read,
-out of range, deadlock, launch, time limit, changed input.
+The first line of a wrong solution begins with "// KIND: ", what the judge must say: wrong, race, unwritten
+read, out of range, deadlock, launch, time limit, changed input.
 """
 import argparse
 import json

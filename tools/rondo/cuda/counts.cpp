@@ -22,12 +22,6 @@ std::string shape_text(const dim3& shape) {
   return text;
 }
 
-// Cycles of the load-store unit: one for each wavefront of shared memory, or for 4 sectors of global memory.
-double cycles(const simt::AccessCounts& access) {
-  if (access.space == simt::AccessSpace::shared) return static_cast<double>(access.wavefronts);
-  return std::max(static_cast<double>(access.requests), static_cast<double>(access.sectors) / 4);
-}
-
 std::string each(uint64_t total, uint64_t requests) {
   return requests == 0 ? "-" : fixed(static_cast<double>(total) / static_cast<double>(requests), 1);
 }
@@ -41,9 +35,9 @@ void show_kernel(const simt::KernelProfile& profile, std::ostream& out) {
       << grouped(static_cast<int64_t>(profile.launch_bytes_written)) << " written\n";
   std::vector<simt::AccessCounts> accesses = accesses_by_line(profile);
   std::stable_sort(accesses.begin(), accesses.end(),
-                   [](const auto& a, const auto& b) { return cycles(a) > cycles(b); });
+                   [](const auto& a, const auto& b) { return load_store_cycles(a) > load_store_cycles(b); });
   double all = 0;
-  for (const simt::AccessCounts& access : accesses) all += cycles(access);
+  for (const simt::AccessCounts& access : accesses) all += load_store_cycles(access);
   std::vector<TextRow> table = {
       {"line", "access", "bytes", "requests", "lanes", "sectors", "least", "wavefronts", "least", "share"}};
   for (const simt::AccessCounts& access : accesses) {
@@ -55,7 +49,7 @@ void show_kernel(const simt::KernelProfile& profile, std::ostream& out) {
                      grouped(static_cast<int64_t>(access.requests)), each(access.lanes, access.requests),
                      of_request(access.sectors, !shared), of_request(access.least_sectors, !shared),
                      of_request(access.wavefronts, shared), of_request(access.least_wavefronts, shared),
-                     all > 0 ? fixed(100 * cycles(access) / all, 1) + " %" : ""});
+                     all > 0 ? fixed(100 * load_store_cycles(access) / all, 1) + " %" : ""});
   }
   show_table(table, out, 2);
   out << "\n";

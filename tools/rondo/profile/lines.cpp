@@ -2,6 +2,7 @@
 #include <rondo/tools/rondo/profile/lines.h>
 #include <rondo/tools/rondo/profile/source_place.h>
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -43,6 +44,11 @@ int worst_excess(const simt::AccessCounts& access) {
   if (access.space == simt::AccessSpace::global)
     return simt::global_sectors(access.worst) - simt::least_global_sectors(access.worst);
   return (stores(access) ? simt::shared_store(access.worst) : simt::shared_load(access.worst)).conflicts();
+}
+
+double load_store_cycles(const simt::AccessCounts& access) {
+  if (access.space == simt::AccessSpace::shared) return static_cast<double>(access.wavefronts);
+  return std::max(static_cast<double>(access.requests), static_cast<double>(access.sectors) / 4);
 }
 
 }  // namespace rondo::program

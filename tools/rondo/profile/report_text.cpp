@@ -37,10 +37,6 @@ double excess(const simt::AccessCounts& access) {
     return static_cast<double>(access.wavefronts - access.least_wavefronts);
   return static_cast<double>(access.sectors - std::min(access.sectors, access.least_sectors)) / 4;
 }
-double cost(const simt::AccessCounts& access) {
-  if (access.space == simt::AccessSpace::shared) return static_cast<double>(access.wavefronts);
-  return std::max(static_cast<double>(access.requests), static_cast<double>(access.sectors) / 4);
-}
 
 std::string advice(const simt::AccessCounts& access) {
   const double requests = static_cast<double>(access.requests);
@@ -48,11 +44,11 @@ std::string advice(const simt::AccessCounts& access) {
     return concat(
         ratio(static_cast<double>(access.same_address), requests),
         " lanes a request wait for another lane's atomic on the same address: add within the warp first");
-  if (access.space == simt::AccessSpace::shared && excess(access) > 0.02 * cost(access))
+  if (access.space == simt::AccessSpace::shared && excess(access) > 0.02 * load_store_cycles(access))
     return concat("bank conflicts: ", ratio(static_cast<double>(access.wavefronts), requests),
                   " wavefronts a request, ", ratio(static_cast<double>(access.least_wavefronts), requests),
                   " without conflicts: pad the rows, or swizzle (rondo banks)");
-  if (access.space == simt::AccessSpace::global && excess(access) > 0.05 * cost(access))
+  if (access.space == simt::AccessSpace::global && excess(access) > 0.05 * load_store_cycles(access))
     return concat(
         "uncoalesced: ", ratio(static_cast<double>(access.sectors), requests), " sectors a request, ",
         ratio(static_cast<double>(access.least_sectors), requests),
@@ -65,14 +61,14 @@ std::string advice(const simt::AccessCounts& access) {
 void show_lines(const ProfiledKernel& kernel, std::ostream& out) {
   constexpr size_t kMost = 8;
   std::vector<simt::AccessCounts> accesses = accesses_by_line(kernel.profile);
-  const auto weight = [](const simt::AccessCounts& access) {
-    return std::pair(excess(access), cost(access));
-  };
+  double all = 0;
+  for (const simt::AccessCounts& access : accesses) all += load_store_cycles(access);
   std::stable_sort(accesses.begin(), accesses.end(),
-                   [&](const auto& a, const auto& b) { return weight(a) > weight(b); });
+                   [](const auto& a, const auto& b) { return load_store_cycles(a) > load_store_cycles(b); });
   if (accesses.size() > kMost) accesses.resize(kMost);
 
-  std::vector<TextRow> table = {{"line", "access", "bytes", "requests", "lanes", "sectors", "wavefronts"}};
+  std::vector<TextRow> table = {
+      {"line", "access", "bytes", "requests", "lanes", "sectors", "wavefronts", "share"}};
   for (const simt::AccessCounts& access : accesses) {
     const bool shared = access.space == simt::AccessSpace::shared;
     const auto requests = static_cast<double>(access.requests);
@@ -80,9 +76,13 @@ void show_lines(const ProfiledKernel& kernel, std::ostream& out) {
                      grouped(static_cast<int64_t>(access.requests)),
                      ratio(static_cast<double>(access.lanes), requests),
                      shared ? "" : ratio(static_cast<double>(access.sectors), requests),
-                     shared ? ratio(static_cast<double>(access.wavefronts), requests) : ""});
+                     shared ? ratio(static_cast<double>(access.wavefronts), requests) : "",
+                     percent(load_store_cycles(access), all)});
   }
-  out << "\n  " << kernel.name << ", lines by cost; lanes, sectors and wavefronts are per request\n";
+  out << "\n  " << kernel.name
+      << ", lines by their share of the kernel's cycles of the load-store unit; lanes, sectors and "
+         "wavefronts are per "
+         "request\n";
   show_table(table, out, 2);
   for (const simt::AccessCounts& access : accesses)
     if (const std::string text = advice(access); !text.empty())
