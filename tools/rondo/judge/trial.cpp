@@ -166,7 +166,8 @@ FindingKind kind_of(std::string_view text) {
       {"cudaErrorMisalignedAddress", FindingKind::out_of_range},
       {"the host reads", FindingKind::out_of_range},
       {"the host writes", FindingKind::out_of_range},
-      {"before the wait", FindingKind::race}};
+      {"before the wait", FindingKind::race},
+      {"an access to an unfinished", FindingKind::race}};
   for (const auto& [words, kind] : kKinds)
     if (text.find(words) != text.npos) return kind;
   return FindingKind::other;
