@@ -5,6 +5,7 @@
 #include <simt/observe.h>
 #include <simt/shared.h>
 
+#include <array>
 #include <filesystem>
 #include <numeric>
 
@@ -397,6 +398,43 @@ TEST_F(Observe, OtherArgumentsAreAnotherProfile) {
   launch(1, 32, 0, copy_strided, to.data, from.data, 1);
   launch(1, 32, 0, copy_strided, to.data, from.data, 2);
   EXPECT_EQ(simt::stop_profile().size(), 2u);
+}
+
+TEST_F(Observe, LaunchHasTheBytesThatItMovesOverLinks) {
+  const Device<> to(64), from(64);
+  float *pinned = nullptr, *of_peer = nullptr;
+  CUDA_OK(cudaMallocHost(&pinned, 64 * sizeof(float)));
+  CUDA_OK(cudaSetDevice(1));
+  CUDA_OK(cudaMalloc(&of_peer, 64 * sizeof(float)));
+  CUDA_OK(cudaSetDevice(0));
+  CUDA_OK(cudaDeviceEnablePeerAccess(1, 0));
+  CUDA_OK(simt::start_profile());
+  launch(2, 32, 0, copy, to.data, from.data);
+  launch(2, 32, 0, copy, of_peer, pinned);
+  launch(1, 32, 0, copy, pinned, of_peer);
+  const simt::ProgramProfile profile = simt::stop_program_profile();
+  ASSERT_EQ(profile.operations.size(), 3u);
+  const auto bytes = [&](size_t i) {
+    const simt::CountedOperation& of = profile.operations[i];
+    return std::array{of.host_link.read, of.host_link.written, of.peer_link.read, of.peer_link.written};
+  };
+  EXPECT_EQ(bytes(0), (std::array<uint64_t, 4>{0, 0, 0, 0}));
+  EXPECT_EQ(bytes(1), (std::array<uint64_t, 4>{256, 0, 0, 256}));
+  EXPECT_EQ(bytes(2), (std::array<uint64_t, 4>{0, 128, 128, 0}));
+  CUDA_OK(cudaDeviceDisablePeerAccess(1));
+  CUDA_OK(cudaFree(of_peer));
+  CUDA_OK(cudaFreeHost(pinned));
+}
+
+TEST_F(Observe, FreedMemoryIsNoOperation) {
+  void* memory = nullptr;
+  CUDA_OK(simt::start_profile());
+  CUDA_OK(cudaMallocAsync(&memory, 256, nullptr));
+  CUDA_OK(cudaMemsetAsync(memory, 1, 256, nullptr));
+  CUDA_OK(cudaFreeAsync(memory, nullptr));
+  const simt::ProgramProfile profile = simt::stop_program_profile();
+  ASSERT_EQ(profile.operations.size(), 1u);
+  EXPECT_EQ(profile.operations[0].bytes, 256u);
 }
 
 TEST_F(Observe, OneProfileAtATime) {

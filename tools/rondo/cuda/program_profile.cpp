@@ -59,6 +59,11 @@ simt::CountedOperation operation_of(const nlohmann::json& json) {
   if (json.contains("kernel")) {
     operation.kernel = json.at("kernel").get<size_t>();
     operation.device = json.at("device");
+    const auto link = [&](const char* read, const char* written) {
+      return simt::LinkBytes{json.value(read, uint64_t{0}), json.value(written, uint64_t{0})};
+    };
+    operation.host_link = link("host_bytes_read", "host_bytes_written");
+    operation.peer_link = link("peer_bytes_read", "peer_bytes_written");
   } else {
     operation.from = json.at("from");
     operation.to = json.at("to");

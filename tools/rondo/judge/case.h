@@ -103,9 +103,9 @@ class Case {
     return add<T>(name, Role::input, place, values, {}, static_cast<int64_t>(values.size()));
   }
   template <class T>
-  Argument& output(const std::string& name, Expected expected) {
+  Argument& output(const std::string& name, Expected expected, Place place = Place::device) {
     const auto count = static_cast<int64_t>(expected.values.size());
-    return add<T>(name, Role::output, Place::device, {}, std::move(expected), count);
+    return add<T>(name, Role::output, place, {}, std::move(expected), count);
   }
   template <class T>
   Argument& in_out(const std::string& name, const std::vector<T>& values, Expected expected) {

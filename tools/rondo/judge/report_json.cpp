@@ -44,11 +44,11 @@ Json failure_json(const FailedTrial& failure) {
 }
 
 Json measure_json(const Measure& measure) {
-  return {{"seconds", measure.seconds},          {"bound", measure.bound},
-          {"launches", measure.launches},        {"memory_bytes", measure.bytes},
-          {"l2_bytes", measure.block_bytes},     {"sectors", measure.sectors},
-          {"wavefronts", measure.wavefronts},    {"barriers", measure.barriers},
-          {"copied_bytes", measure.copied_bytes}};
+  return {{"seconds", measure.seconds},       {"bound", measure.bound},
+          {"launches", measure.launches},     {"memory_bytes", measure.bytes},
+          {"l2_bytes", measure.block_bytes},  {"sectors", measure.sectors},
+          {"wavefronts", measure.wavefronts}, {"barriers", measure.barriers},
+          {"link_bytes", measure.link_bytes}};
 }
 
 }  // namespace

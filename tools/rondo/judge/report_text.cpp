@@ -4,12 +4,13 @@
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/text_table.h>
 
+#include <cmath>
 #include <ostream>
 
 namespace rondo::program {
 namespace {
 
-std::string value_text(double value) { return general(value, 7); }
+std::string value_text(double value) { return std::isnan(value) ? "NaN" : general(value, 7); }
 
 void show_indented(const std::string& text, const char* indent, std::ostream& out) {
   for (size_t begin = 0; begin < text.size();) {
@@ -29,8 +30,8 @@ std::string failure_text(const Trial& trial) {
   switch (trial.end) {
     case TrialEnd::wrong: {
       const WrongElement& wrong = *trial.wrong;
-      const std::string place = concat(
-          wrong.array, wrong.device < 0 ? "" : concat(" of device ", wrong.device), "[", wrong.index, "]");
+      const std::string place = concat(wrong.array, "[", wrong.index, "]",
+                                       wrong.device < 0 ? "" : concat(" of device ", wrong.device));
       return concat(place,
                     wrong.written ? concat(" is ", value_text(wrong.got)) : " is memory that nobody wrote",
                     ", must be ", value_text(wrong.wanted), "; ", grouped(wrong.wrong), " of ",
@@ -72,7 +73,7 @@ void show_comparison(const Verdict& verdict, std::ostream& out) {
   add("sectors", &Measure::sectors);
   add("wavefronts of shared memory", &Measure::wavefronts);
   add("barriers of blocks", &Measure::barriers);
-  add("bytes copied", &Measure::copied_bytes);
+  add("bytes of links", &Measure::link_bytes);
   rows.push_back({concat("time by the counts, ", verdict.gpu->title), microseconds(comparison.yours.seconds),
                   microseconds(comparison.slow.seconds), microseconds(comparison.best.seconds)});
   rows.push_back({"bound by", comparison.yours.bound, comparison.slow.bound, comparison.best.bound});

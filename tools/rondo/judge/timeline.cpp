@@ -10,11 +10,18 @@ namespace {
 
 // Of a copy, from its issue to its first byte; an estimate.
 constexpr double kCopySeconds = 2e-6;
+// Between L2 and a multiprocessor.
+constexpr double kSectorsPerClock = 2;
 
 double seconds_of(const simt::CountedOperation& operation, const std::vector<double>& launches,
                   const simt::GpuProperties& gpu) {
-  if (operation.kernel) return launches[*operation.kernel];
   const GpuLinks links = links_of(gpu);
+  const auto of_link = [](const simt::LinkBytes& link, double rate) {  // its directions are independent
+    return static_cast<double>(std::max(link.read, link.written)) / rate;
+  };
+  if (operation.kernel)
+    return launches[*operation.kernel] + of_link(operation.host_link, links.host) +
+           of_link(operation.peer_link, links.peer);
   const bool host = operation.from == simt::kHostMemory || operation.to == simt::kHostMemory;
   const double rate = host                             ? links.host
                       : operation.from != operation.to ? links.peer
@@ -43,11 +50,14 @@ KernelTime counted_time(const simt::KernelProfile& kernel, const simt::GpuProper
     sectors += access.space == simt::AccessSpace::global ? access.sectors + access.same_address : 0;
     wavefronts += access.space == simt::AccessSpace::shared ? access.wavefronts + access.same_address : 0;
   }
-  const double clocks = gpu.boost_ghz * 1e9 * gpu.multiprocessors;
+  // The clocks in a second of the multiprocessors that a launch has blocks for.
+  const double clocks =
+      gpu.boost_ghz * 1e9 * std::min<double>(gpu.multiprocessors, std::max(lower.totals.blocks, 1.0));
+  const double moved = kSectorsPerClock * 32 * clocks;  // bytes per second, at most
   const auto lower_of = [&](Resource resource) { return lower.seconds[static_cast<size_t>(resource)]; };
   const std::pair<const char*, double> resources[] = {
-      {"memory", lower_of(Resource::memory)},
-      {"sectors", static_cast<double>(sectors) * 32 / (gpu.l2_gb_s * 1e9)},
+      {"memory", lower.totals.launch_bytes / std::min(gpu.dram_gb_s * 1e9, moved)},
+      {"sectors", static_cast<double>(sectors) * 32 / std::min(gpu.l2_gb_s * 1e9, moved)},
       {"wavefronts", static_cast<double>(wavefronts) / gpu.shared_wavefronts / clocks},
       {"tensor cores", lower_of(Resource::tensor)},
       {"instructions", lower_of(Resource::issue)},

@@ -15,6 +15,9 @@ bool is_race_of_streams(const TrialFinding& finding) {
 }
 
 void add_hints_of_findings(const Verdict& verdict, std::vector<Hint>& hints) {
+  // Without an order a read may come before the write: the race is the cause.
+  const bool race = std::any_of(verdict.findings.begin(), verdict.findings.end(),
+                                [](const TrialFinding& f) { return f.kind == FindingKind::race; });
   for (const TrialFinding& finding : verdict.findings) {
     Hint hint;
     if (is_race_of_streams(finding) && verdict.problem->draw(verdict.problem->counted, 1).devices > 1)
@@ -30,7 +33,7 @@ void add_hints_of_findings(const Verdict& verdict, std::vector<Hint>& hints) {
     else if (finding.kind == FindingKind::out_of_range)
       hint = {"the last block has threads beyond the end; an index that was made of two can leave each range",
               ""};
-    else if (finding.kind == FindingKind::unwritten_read)
+    else if (finding.kind == FindingKind::unwritten_read && !race)
       hint = {"memory has no value before something writes it, and shared memory has none in each block", ""};
     else
       continue;
@@ -71,8 +74,23 @@ void add_hints_of_counts(const simt::ProgramProfile& profile, std::vector<Hint>&
 
 // Results stay on the devices; a copy to the host waits for them.
 void add_hints_of_copies(const Case& of, const simt::ProgramProfile& profile, std::vector<Hint>& hints) {
-  for (const Argument& argument : of.arguments)
-    if (argument.place == Place::pinned) return;
+  bool pinned = false;
+  for (const Argument& argument : of.arguments) {
+    if (argument.place != Place::pinned) continue;
+    pinned = true;
+    const auto bytes = static_cast<uint64_t>(argument.count) * bytes_of(argument.element);
+    const auto whole = [&](const simt::CountedOperation& operation) {
+      const bool host = operation.to == simt::kHostMemory || operation.from == simt::kHostMemory;
+      return !operation.kernel && host && operation.bytes >= bytes;
+    };
+    if (!std::any_of(profile.operations.begin(), profile.operations.end(), whole)) continue;
+    hints.push_back(
+        {"a whole array is copied at once, and what uses it waits for all of it: copy in pieces, in "
+         "several streams",
+         ""});
+    break;
+  }
+  if (pinned) return;
   const auto to_host = [](const simt::CountedOperation& operation) {
     return !operation.kernel && operation.to == simt::kHostMemory && operation.from != simt::kHostMemory;
   };
@@ -104,9 +122,12 @@ Measure measure_of(const simt::ProgramProfile& profile, const Case& of, const si
     measure.wavefronts += lower.totals.shared_wavefronts;
     measure.barriers += lower.totals.barriers;
   }
-  for (const simt::CountedOperation& operation : profile.operations)
+  for (const simt::CountedOperation& operation : profile.operations) {
     if (!operation.kernel && operation.from != operation.to)
-      measure.copied_bytes += static_cast<double>(operation.bytes);
+      measure.link_bytes += static_cast<double>(operation.bytes);
+    for (const simt::LinkBytes& link : {operation.host_link, operation.peer_link})
+      measure.link_bytes += static_cast<double>(link.read + link.written);
+  }
   const double arithmetic = of.flops / (gpu.fp32_tflops() * 1e12);
   measure.seconds = counted_seconds(profile, gpu) + arithmetic;
   if (arithmetic > longest) measure.bound = "arithmetic";

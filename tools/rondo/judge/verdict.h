@@ -24,8 +24,7 @@ struct FailedTrial {
 struct Measure {
   double seconds = 0;  // by the counts (timeline.h), and of the problem's operations at the peak
   std::string bound;   // the resource that takes the longest in the longest kernel
-  double launches = 0, bytes = 0, block_bytes = 0, sectors = 0, wavefronts = 0, barriers = 0,
-         copied_bytes = 0;
+  double launches = 0, bytes = 0, block_bytes = 0, sectors = 0, wavefronts = 0, barriers = 0, link_bytes = 0;
 };
 Measure measure_of(const simt::ProgramProfile& profile, const Case& of, const simt::GpuProperties& gpu);
 

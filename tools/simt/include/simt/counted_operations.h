@@ -13,9 +13,16 @@ namespace simt {
 
 inline constexpr int kHostMemory = -1;
 
+// Bytes that a kernel moves over a link.
+struct LinkBytes {
+  uint64_t read = 0, written = 0;
+};
+
 struct CountedOperation {
   std::optional<size_t> kernel;  // of a launch: its place in the profile; otherwise it is a copy or a fill
   int device = 0;                // of a launch
+  // Of a launch: the distinct sectors of pinned memory of the host, and of memory of other devices, in bytes.
+  LinkBytes host_link, peer_link;
   int from = kHostMemory, to = kHostMemory;  // devices, of a copy; a fill has both the same
   uint64_t bytes = 0;                        // of a copy or a fill
   // The operations that come before it by streams, events, graphs and waits of the host: their places in the

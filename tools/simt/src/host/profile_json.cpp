@@ -103,6 +103,13 @@ void write(const CountedOperation& operation, std::string& out) {
   if (operation.kernel) {
     members.add("kernel", static_cast<uint64_t>(*operation.kernel));
     members.key("device") += std::to_string(operation.device);
+    const auto add_link = [&](const char* read, const char* written, const LinkBytes& link) {
+      if (link.read == 0 && link.written == 0) return;
+      members.add(read, link.read);
+      members.add(written, link.written);
+    };
+    add_link("host_bytes_read", "host_bytes_written", operation.host_link);
+    add_link("peer_bytes_read", "peer_bytes_written", operation.peer_link);
   } else {
     members.key("from") += std::to_string(operation.from);
     members.key("to") += std::to_string(operation.to);

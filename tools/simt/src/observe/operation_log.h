@@ -17,12 +17,19 @@ class OperationLog {
  public:
   explicit OperationLog(const OperationOrder& order) : order_(order) {}
 
-  // Of the running operation.
-  void add_launch(size_t kernel, int device) {
+  // Of the running operation. The place of the launch, for add_links().
+  size_t add_launch(size_t kernel, int device) {
     CountedOperation operation;
     operation.kernel = kernel;
     operation.device = device;
+    const size_t place = entries_.size();
     add(std::move(operation));
+    return place;
+  }
+  void add_links(size_t launch, const LinkBytes& host, const LinkBytes& peer) {
+    if (launch >= entries_.size()) return;  // it is not counted
+    entries_[launch].operation.host_link = host;
+    entries_[launch].operation.peer_link = peer;
   }
   void add(const Transfer& transfer) {
     const auto place = [](int device) { return device == Memory::kHost ? kHostMemory : device; };

@@ -32,6 +32,19 @@ uint64_t LaunchSectors::count(bool written) const {
   return sectors;
 }
 
+template <class Work>
+void LaunchSectors::for_each(Work work) const {
+  for (const auto& [number, page] : pages_)
+    for (uint64_t word = 0; word < 32; ++word) {
+      const uint64_t read = page->read[word].load(std::memory_order_relaxed),
+                     written = page->written[word].load(std::memory_order_relaxed);
+      for (uint64_t rest = read | written; rest != 0; rest &= rest - 1) {
+        const int bit = std::countr_zero(rest);
+        work(number << 11 | word << 6 | static_cast<uint64_t>(bit), read >> bit & 1, written >> bit & 1);
+      }
+    }
+}
+
 namespace {
 
 struct InstructionHash {
@@ -96,6 +109,7 @@ struct Entry {
 // A launch that has begun.
 struct Running {
   Entry* entry = nullptr;
+  size_t operation = 0;  // its place among the operations
   bool observed = false;
   uint64_t blocks_left = 0;
   LaunchSectors sectors;
@@ -251,6 +265,7 @@ class Profiler final : public Observer {
   }
 
   void transfer(const Transfer& transfer) override {
+    if (std::strcmp(transfer.name, "cudaFreeAsync") == 0) return;  // it moves no bytes
     std::lock_guard lock(mutex_);
     operations_.add(transfer);
   }
@@ -322,7 +337,7 @@ class Profiler final : public Observer {
       profile.shared_bytes = kernel.shared_bytes;
     }
     launch->entry = found->second;
-    operations_.add_launch(launch->entry->place, kernel.device);
+    launch->operation = operations_.add_launch(launch->entry->place, kernel.device);
     KernelProfile& profile = launch->entry->profile;
     ++profile.launches;
     launch->observed = !options_.first_of_equal_launches || profile.launches == 1;
@@ -338,7 +353,27 @@ class Profiler final : public Observer {
     launch.entry->profile.launch_bytes_read += launch.sectors.count(false) * kSectorBytes;
     launch.entry->profile.launch_bytes_written += launch.sectors.count(true) * kSectorBytes;
     for (const auto& [begin, bytes] : launch.allocations) launch.entry->profile.allocated_bytes += bytes;
+    count_links(kernel, launch);
     running_.erase(&kernel);
+  }
+
+  // What the launch has moved between its device and others, or the host. Managed memory counts as the device's.
+  void count_links(const Kernel& kernel, const Running& launch) {
+    LinkBytes host, peer;
+    Memory::Range range;
+    launch.sectors.for_each([&](uint64_t sector, bool read, bool written) {
+      const uint64_t address = sector * kSectorBytes;
+      if (address - range.begin >= range.bytes)
+        range =
+            Runtime::get()
+                .memory.find(reinterpret_cast<const void*>(address))
+                .value_or(Memory::Range{.begin = address, .bytes = kSectorBytes, .device = kernel.device});
+      if (range.managed || range.device == kernel.device) return;
+      LinkBytes& link = range.device == Memory::kHost ? host : peer;
+      if (read) link.read += kSectorBytes;
+      if (written) link.written += kSectorBytes;
+    });
+    operations_.add_links(launch.operation, host, peer);
   }
 
   void flush(BlockCounts::Warp& warp) {

@@ -89,6 +89,9 @@ class LaunchSectors {
   };
 
   uint64_t count(bool written) const;
+  // Calls work(sector, read, written) for each sector.
+  template <class Work>
+  void for_each(Work work) const;
 
  private:
   std::mutex mutex_;
