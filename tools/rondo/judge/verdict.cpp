@@ -30,6 +30,10 @@ void add_hints_of_findings(const Verdict& verdict, std::vector<Hint>& hints) {
       hint = {"wait for the group of a cp.async before its values are used, then for a barrier", ""};
     else if (finding.text.find("cudaErrorMisalignedAddress") != std::string::npos)
       hint = {"an access of 8 or 16 bytes needs an address that is a multiple of its size", ""};
+    else if (finding.kind == FindingKind::race)
+      hint = {"one thread uses what another one writes, and no barrier is between them", "A missing barrier"};
+    else if (finding.kind == FindingKind::deadlock)
+      hint = {"all threads of a block must reach the same __syncthreads()", ""};
     else if (finding.kind == FindingKind::out_of_range)
       hint = {"the last block has threads beyond the end; an index that was made of two can leave each range",
               ""};
