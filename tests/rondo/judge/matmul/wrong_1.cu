@@ -1,0 +1,14 @@
+// wrong: the rows of b have the length of those of a.
+__global__ void matmul_kernel(const float* a, const float* b, float* c, int m, int n, int k) {
+  const int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;
+  if (i >= m || j >= n) return;
+  float sum = 0;
+  for (int l = 0; l < k; ++l)
+    if (l * k + j < k * n) sum += a[i * k + l] * b[l * k + j];
+  c[i * n + j] = sum;
+}
+
+void matmul(const float* a, const float* b, float* c, int m, int n, int k) {
+  const dim3 block(32, 8), grid((n + 31) / 32, (m + 7) / 8);
+  matmul_kernel<<<grid, block>>>(a, b, c, m, n, k);
+}
