@@ -1,3 +1,5 @@
+#include <cuda_pipeline.h>
+
 #include <cmath>
 #include <numeric>
 
@@ -115,6 +117,45 @@ TEST(AsyncCopy, AThreadDoesNotInheritTheCopiesOfAnother) {
     simt::async_commit();
     if (threadIdx.x % 2) simt::async_wait(0);
     EXPECT_EQ(shared<float>(threadIdx.x * 4) == 1.0f, threadIdx.x % 2 == 1);
+  });
+}
+
+// All sizes, with all numbers of zeros at the end.
+TEST(AsyncCopy, PipelinePrimitivesCopyAndFill) {
+  NOT_UNDER_CHECK();
+  alignas(16) const unsigned char from[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+  for (const bool late : {false, true}) {
+    simt::set_late_copies(late);
+    for (const size_t bytes : {4, 8, 16}) {
+      for (size_t zeros = 0; zeros <= bytes; ++zeros) {
+        run_ok({1, 1, 16}, [&] {
+          __pipeline_memcpy_async(simt::shared_memory(), from, bytes, zeros);
+          __pipeline_commit();
+          __pipeline_wait_prior(0);
+          for (size_t i = 0; i < bytes; ++i)
+            EXPECT_EQ(shared<unsigned char>(static_cast<int>(i)), i < bytes - zeros ? from[i] : 0)
+                << bytes << " bytes, " << zeros << " zeros, byte " << i;
+        });
+      }
+    }
+  }
+  simt::set_late_copies(false);
+}
+
+TEST(AsyncCopy, PipelineWaitsForAllButTheNewestGroups) {
+  NOT_UNDER_CHECK();
+  LateCopies late;
+  const std::vector<float> from = counting(8);
+  run_ok({1, 1, 32}, [&] {
+    for (int i = 0; i < 2; ++i) {
+      __pipeline_memcpy_async(&shared<float>(4 * i), &from[static_cast<size_t>(4 * i)], 16);
+      __pipeline_commit();
+    }
+    __pipeline_wait_prior(1);
+    EXPECT_EQ(shared<float>(3), 4.0f);
+    EXPECT_TRUE(std::isnan(shared<float>(4)));
+    __pipeline_wait_prior(0);
+    EXPECT_EQ(shared<float>(7), 8.0f);
   });
 }
 
