@@ -1,0 +1,30 @@
+// wrong: the rest of the division has no piece.
+__global__ void add(const float* a, const float* b, float* sum, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) sum[i] = a[i] + b[i];
+}
+
+void overlapped_sum(const float* a, const float* b, float* sum, int n) {
+  constexpr int kStreams = 3, kPieces = 12;
+  const int piece = n / kPieces;
+  cudaStream_t streams[kStreams];
+  float* memory[kStreams];
+  for (int s = 0; s < kStreams; ++s) {
+    cudaStreamCreateWithFlags(&streams[s], cudaStreamNonBlocking);
+    cudaMallocAsync(&memory[s], 3 * piece * sizeof(float), streams[s]);
+  }
+  for (int i = 0, s = 0; i < kPieces; ++i, s = (s + 1) % kStreams) {
+    const int begin = i * piece, count = piece;
+    if (count == 0) continue;
+    const size_t bytes = count * sizeof(float);
+    float *const da = memory[s], *const db = da + piece, *const dsum = db + piece;
+    cudaMemcpyAsync(da, a + begin, bytes, cudaMemcpyHostToDevice, streams[s]);
+    cudaMemcpyAsync(db, b + begin, bytes, cudaMemcpyHostToDevice, streams[s]);
+    add<<<(count + 255) / 256, 256, 0, streams[s]>>>(da, db, dsum, count);
+    cudaMemcpyAsync(sum + begin, dsum, bytes, cudaMemcpyDeviceToHost, streams[s]);
+  }
+  for (int s = 0; s < kStreams; ++s) {
+    cudaFreeAsync(memory[s], streams[s]);
+    cudaStreamDestroy(streams[s]);
+  }
+}
