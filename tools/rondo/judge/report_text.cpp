@@ -10,7 +10,7 @@
 namespace rondo::program {
 namespace {
 
-std::string value_text(double value) { return std::isnan(value) ? "NaN" : general(value, 7); }
+std::string value_text(double value) { return std::isnan(value) ? "nan" : general(value, 7); }
 
 void show_indented(const std::string& text, const char* indent, std::ostream& out) {
   for (size_t begin = 0; begin < text.size();) {

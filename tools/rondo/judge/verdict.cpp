@@ -30,6 +30,11 @@ void add_hints_of_findings(const Verdict& verdict, std::vector<Hint>& hints) {
       hint = {"wait for the group of a cp.async before its values are used, then for a barrier", ""};
     else if (finding.text.find("cudaErrorMisalignedAddress") != std::string::npos)
       hint = {"an access of 8 or 16 bytes needs an address that is a multiple of its size", ""};
+    else if (finding.kind == FindingKind::race && finding.text.find("run in any order") != std::string::npos)
+      hint = {
+          "a block uses what another block of the same launch writes, and blocks run in any order: let a "
+          "second kernel use it",
+          ""};
     else if (finding.kind == FindingKind::race)
       hint = {"one thread uses what another one writes, and no barrier is between them", "A missing barrier"};
     else if (finding.kind == FindingKind::deadlock)
