@@ -51,7 +51,10 @@ std::string failure_text(const Trial& trial) {
   return "";
 }
 
-std::string microseconds(double seconds) { return concat(general(seconds * 1e6, 3), " us"); }
+std::string microseconds(double seconds) {
+  const double us = seconds * 1e6;
+  return concat(us < 1000 ? general(us, 3) : grouped(static_cast<int64_t>(us + 0.5)), " us");
+}
 
 void show_comparison(const Verdict& verdict, std::ostream& out) {
   const Comparison& comparison = *verdict.comparison;
