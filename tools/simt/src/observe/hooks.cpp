@@ -49,6 +49,9 @@ class GlobalMemory {
                Runtime::get().memory.may_access(device, range);
     return false;
   }
+  // Whether the access comes from here. The inline functions of the standard library that are used here may be
+  // those of an instrumented file, because the linker keeps one of each.
+  bool is_busy() const { return busy_; }
   // Before each block, because memory may have been freed.
   void refresh(uint64_t generation) {
     if (generation == generation_) return;
@@ -57,11 +60,19 @@ class GlobalMemory {
   }
 
  private:
+  struct Busy {
+    explicit Busy(bool& of) : flag(of) { flag = true; }
+    ~Busy() { flag = false; }
+    bool& flag;
+  };
+
   void forget() {
+    const Busy busy(busy_);
     ranges_ = {};
     not_global_ = 0;
   }
   bool look_up(uintptr_t address) {
+    const Busy busy(busy_);
     const auto range = Runtime::get().memory.find(reinterpret_cast<const void*>(address));
     if (!range || address - range->begin >= range->bytes) {
       not_global_ = address;
@@ -77,6 +88,7 @@ class GlobalMemory {
   size_t next_ = 0;
   uintptr_t not_global_ = 0;
   int device_ = 0;
+  bool busy_ = false;
 };
 
 thread_local GlobalMemory global_memory;
@@ -108,7 +120,7 @@ bool in_shared_memory(const void* address) {
           thread_rank, {place, address, static_cast<uint32_t>(bytes), kind, AccessSpace::registers, atomic});
     return;
   }
-  if (is_builtin(address)) return;
+  if (is_builtin(address) || global_memory.is_busy()) return;
   AccessSpace space = in_shared_memory(pointer) ? AccessSpace::shared : AccessSpace::global;
   if (bounds_are_checked && in_block()) {
     if (space == AccessSpace::shared)
