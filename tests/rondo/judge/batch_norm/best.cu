@@ -72,8 +72,8 @@ void batch_norm(const float* x, const float* gamma, const float* beta, float* me
   slices = slices < kMostSlices ? slices : kMostSlices;
   const dim3 grid(columns, slices), block(kChannels, kThreads);
   Moments* of_slices;
-  cudaMalloc(&of_slices, slices * channels * sizeof(Moments));
+  cudaMallocAsync(&of_slices, slices * channels * sizeof(Moments), 0);
   reduce_slices<<<grid, block>>>(x, of_slices, rows, channels);
   normalise<<<grid, block>>>(x, gamma, beta, of_slices, mean, variance, y, rows, channels, epsilon);
-  cudaFree(of_slices);  // waits for the kernels
+  cudaFreeAsync(of_slices, 0);
 }
