@@ -63,7 +63,7 @@ TEST(JudgeTimeline, ACopyBetweenDevicesNeedsBoth) {
   EXPECT_DOUBLE_EQ(seconds({copy(0, 1), copy(0, 2)}), 2 * one);
 }
 
-// By hand: 1000 sectors from L2, 100 wavefronts, a launch.
+// By hand: 1000 sectors, 100 wavefronts, a launch; one block, so one multiprocessor.
 TEST(JudgeTimeline, ALaunchTakesTheSumOfItsResources) {
   simt::KernelProfile kernel;
   kernel.grid = kernel.block = {1, 1, 1};
@@ -74,11 +74,16 @@ TEST(JudgeTimeline, ALaunchTakesTheSumOfItsResources) {
   shared.wavefronts = 60, shared.same_address = 40;
   kernel.accesses = {global, shared};
   const simt::GpuProperties& gpu = a100();
-  const double wanted = 1000 * 32 / (gpu.l2_gb_s * 1e9) +
-                        100.0 / gpu.shared_wavefronts / gpu.multiprocessors / (gpu.boost_ghz * 1e9) +
-                        gpu.graph_node_us * 1e-6;
-  EXPECT_DOUBLE_EQ(counted_time(kernel, gpu).seconds, wanted);
+  const double hertz = gpu.boost_ghz * 1e9;
+  const double one = 1000 / 2.0 / hertz + 100 / gpu.shared_wavefronts / hertz;
+  EXPECT_DOUBLE_EQ(counted_time(kernel, gpu).seconds, one + gpu.graph_node_us * 1e-6);
   EXPECT_STREQ(counted_time(kernel, gpu).bound, "launches");
+
+  // With many blocks L2 is the bound of the sectors.
+  kernel.blocks = kernel.observed_blocks = 1080;
+  const double many =
+      1000 * 32 / (gpu.l2_gb_s * 1e9) + 100 / gpu.shared_wavefronts / hertz / gpu.multiprocessors;
+  EXPECT_DOUBLE_EQ(counted_time(kernel, gpu).seconds, many + gpu.graph_node_us * 1e-6);
 }
 
 }  // namespace
