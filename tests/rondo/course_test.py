@@ -49,6 +49,7 @@ def comparable(command, text):
         return text
     text = re.sub(r"data +.*", "data", text)
     text = re.sub(r"-?\d[\d,.]*(e[-+]\d+)?|\bnan\b", "#", text)
+    text = re.sub(r"# (?:us|ms|s)\b", "# s", text)
     return re.sub(r"[ ]+", " ", text)
 
 
