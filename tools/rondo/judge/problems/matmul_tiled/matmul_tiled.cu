@@ -25,6 +25,7 @@ int main() {
     for (int l = 0; l < k; ++l) a[i * k + l] = i + 1;
   for (int l = 0; l < k; ++l)
     for (int j = 0; j < n; ++j) b[l * n + j] = l + j;
+  for (int i = 0; i < m * n; ++i) c[i] = -1;
   matmul_tiled(a, b, c, m, n, k);
   cudaDeviceSynchronize();
   printf("%g is 780, %g is 10380\n", c[0], c[m * n - 1]);
