@@ -73,7 +73,8 @@ TEST(JudgeProblems, AnExpectedResultHasAValueForEachElement) {
     }
 }
 
-// A problem takes some time, however good the solution is; the best known one takes longer, the slow one longest.
+// A problem takes some time, however good the solution is; the best known one takes longer, the slow one
+// longest.
 TEST(JudgeProblems, TheBoundIsBelowTheBestKnownSolution) {
   for (const Problem& problem : problems()) {
     const simt::GpuProperties& gpu = *simt::gpu_named("a100");

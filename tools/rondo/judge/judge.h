@@ -23,7 +23,8 @@ struct JudgeCheckArguments {
 };
 
 void list_problems(std::ostream& out);
-// Writes NAME.cu, NAME.md and NAME.svg. Throws a bad_argument Error, and writes nothing, if one of them exists.
+// Writes NAME.cu, NAME.md and NAME.svg. Throws a bad_argument Error, and writes nothing, if one of them
+// exists.
 void start_problem(const JudgeStartArguments& arguments, std::ostream& out);
 // The page as text, with the first hints.
 void show_problem(const JudgeShowArguments& arguments, std::ostream& out);

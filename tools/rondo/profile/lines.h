@@ -21,8 +21,8 @@ bool stores(const simt::AccessCounts& access);
 // The sectors or wavefronts of the worst request over the least.
 int worst_excess(const simt::AccessCounts& access);
 
-// Cycles of the load-store unit of a multiprocessor: one for each wavefront of shared memory, or for 4 sectors of
-// global memory, and at least one for each request.
+// Cycles of the load-store unit of a multiprocessor: one for each wavefront of shared memory, or for 4
+// sectors of global memory, and at least one for each request.
 double load_store_cycles(const simt::AccessCounts& access);
 
 }  // namespace rondo::program

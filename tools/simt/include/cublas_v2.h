@@ -1,7 +1,7 @@
-// The products and copies of cuBLAS, for programs that compare a kernel with them or have one beside their own.
-// This is not cuBLAS: the functions are those below and in simt/cublas_copies.h, with its arguments and results,
-// as plain kernels and copies of the executor. Matrices are in column-major order. Sums of fp32 and fp16 or bf16
-// factors are in fp32, of fp64 in fp64.
+// The products and copies of cuBLAS, for programs that compare a kernel with them or have one beside their
+// own. This is not cuBLAS: the functions are those below and in simt/cublas_copies.h, with its arguments and
+// results, as plain kernels and copies of the executor. Matrices are in column-major order. Sums of fp32 and
+// fp16 or bf16 factors are in fp32, of fp64 in fp64.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -1,5 +1,5 @@
-// Slices of rows have their own means and sums of squares, which are then combined without cancellation: the squares of
-// the differences of the means come in. A thread has a channel, so that a warp reads neighbours.
+// Slices of rows have their own means and sums of squares, which are then combined without cancellation: the
+// squares of the differences of the means come in. A thread has a channel, so that a warp reads neighbours.
 namespace {
 
 constexpr int kChannels = 32, kThreads = 8, kMostSlices = 64;
@@ -42,8 +42,8 @@ __global__ void reduce_slices(const float* x, Moments* of_slices, int rows, int 
 }
 
 // Each block combines the slices of its channels again, which are few; those of slice 0 write the result.
-__global__ void normalise(const float* x, const float* gamma, const float* beta, const Moments* of_slices, float* mean,
-                          float* variance, float* y, int rows, int channels, float epsilon) {
+__global__ void normalise(const float* x, const float* gamma, const float* beta, const Moments* of_slices,
+                          float* mean, float* variance, float* y, int rows, int channels, float epsilon) {
   __shared__ float factors[kChannels], offsets[kChannels];
   const int c = blockIdx.x * kChannels + threadIdx.x;
   if (threadIdx.y == 0 && c < channels) {
@@ -64,8 +64,8 @@ __global__ void normalise(const float* x, const float* gamma, const float* beta,
 
 }  // namespace
 
-void batch_norm(const float* x, const float* gamma, const float* beta, float* mean, float* variance, float* y, int rows,
-                int channels, float epsilon) {
+void batch_norm(const float* x, const float* gamma, const float* beta, float* mean, float* variance, float* y,
+                int rows, int channels, float epsilon) {
   const int columns = (channels + kChannels - 1) / kChannels, blocks = (rows + kThreads - 1) / kThreads;
   int slices = (256 + columns - 1) / columns;  // some blocks for each multiprocessor
   slices = slices < blocks ? slices : blocks;

@@ -13,8 +13,8 @@ __device__ float sum_of_block(float value, float* shared) {
   return sum;
 }
 
-__global__ void batch_norm_kernel(const float* x, const float* gamma, const float* beta, float* mean, float* variance,
-                                  float* y, int rows, int channels, float epsilon) {
+__global__ void batch_norm_kernel(const float* x, const float* gamma, const float* beta, float* mean,
+                                  float* variance, float* y, int rows, int channels, float epsilon) {
   __shared__ float shared[kThreads];
   const int c = blockIdx.x;
   float sum = 0, squares = 0;
@@ -30,7 +30,7 @@ __global__ void batch_norm_kernel(const float* x, const float* gamma, const floa
     y[i * channels + c] = (x[i * channels + c] - center) / sqrtf(spread + epsilon) * gamma[c] + beta[c];
 }
 
-void batch_norm(const float* x, const float* gamma, const float* beta, float* mean, float* variance, float* y, int rows,
-                int channels, float epsilon) {
+void batch_norm(const float* x, const float* gamma, const float* beta, float* mean, float* variance, float* y,
+                int rows, int channels, float epsilon) {
   batch_norm_kernel<<<channels, kThreads>>>(x, gamma, beta, mean, variance, y, rows, channels, epsilon);
 }

@@ -1,4 +1,5 @@
-// A block has a row, and keeps it in registers: each logit is read once, each element of the gradient written once.
+// A block has a row, and keeps it in registers: each logit is read once, each element of the gradient written
+// once.
 namespace {
 
 constexpr int kThreads = 256, kEach = 4096 / kThreads;
@@ -23,8 +24,8 @@ __device__ float block_reduce(float value, float* shared, Operation operation) {
   return value;
 }
 
-__global__ void cross_entropy_kernel(const float* logits, const int* labels, float* losses, float* gradient, int rows,
-                                     int classes) {
+__global__ void cross_entropy_kernel(const float* logits, const int* labels, float* losses, float* gradient,
+                                     int rows, int classes) {
   __shared__ float of_most[kThreads / 32], of_sum[kThreads / 32];
   const size_t row = size_t{blockIdx.x} * classes;
   const int label = labels[blockIdx.x];
@@ -54,6 +55,7 @@ __global__ void cross_entropy_kernel(const float* logits, const int* labels, flo
 
 }  // namespace
 
-void cross_entropy(const float* logits, const int* labels, float* losses, float* gradient, int rows, int classes) {
+void cross_entropy(const float* logits, const int* labels, float* losses, float* gradient, int rows,
+                   int classes) {
   cross_entropy_kernel<<<rows, kThreads>>>(logits, labels, losses, gradient, rows, classes);
 }

@@ -1,6 +1,6 @@
 // A thread has a row, and reads it three times.
-__global__ void cross_entropy_kernel(const float* logits, const int* labels, float* losses, float* gradient, int rows,
-                                     int classes) {
+__global__ void cross_entropy_kernel(const float* logits, const int* labels, float* losses, float* gradient,
+                                     int rows, int classes) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= rows) return;
   const float* const row = logits + i * classes;
@@ -12,6 +12,7 @@ __global__ void cross_entropy_kernel(const float* logits, const int* labels, flo
     gradient[i * classes + c] = (expf(row[c] - most) / sum - (c == labels[i])) / rows;
 }
 
-void cross_entropy(const float* logits, const int* labels, float* losses, float* gradient, int rows, int classes) {
+void cross_entropy(const float* logits, const int* labels, float* losses, float* gradient, int rows,
+                   int classes) {
   cross_entropy_kernel<<<(rows + 127) / 128, 128>>>(logits, labels, losses, gradient, rows, classes);
 }

@@ -1,6 +1,6 @@
-// A reduce-scatter and an all-gather in a ring. Each device has a stream, and fetches from the previous device after
-// the step before of that one. A chunk that is replaced was read devices - 1 steps earlier, by the next device: the
-// waits all around the ring order the two.
+// A reduce-scatter and an all-gather in a ring. Each device has a stream, and fetches from the previous
+// device after the step before of that one. A chunk that is replaced was read devices - 1 steps earlier, by
+// the next device: the waits all around the ring order the two.
 #include <vector>
 
 __global__ void add(float* to, const float* from, int count) {
@@ -16,7 +16,9 @@ struct Rank {
   float* received;
 };
 
-int begin_of(int n, int chunk, int devices) { return static_cast<int>(static_cast<long long>(n) * chunk / devices); }
+int begin_of(int n, int chunk, int devices) {
+  return static_cast<int>(static_cast<long long>(n) * chunk / devices);
+}
 
 }  // namespace
 

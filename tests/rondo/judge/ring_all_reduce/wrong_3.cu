@@ -14,7 +14,9 @@ struct Rank {
   float* received;
 };
 
-int begin_of(int n, int chunk, int devices) { return static_cast<int>(static_cast<long long>(n) * chunk / devices); }
+int begin_of(int n, int chunk, int devices) {
+  return static_cast<int>(static_cast<long long>(n) * chunk / devices);
+}
 
 }  // namespace
 

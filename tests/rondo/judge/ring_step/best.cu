@@ -1,5 +1,5 @@
-// Each device fetches its chunk into memory of its own, and adds it, in its stream. The chunk that a device sends is
-// not the one that it changes, so nothing orders the devices.
+// Each device fetches its chunk into memory of its own, and adds it, in its stream. The chunk that a device
+// sends is not the one that it changes, so nothing orders the devices.
 __global__ void add(float* to, const float* from, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) to[i] += from[i];

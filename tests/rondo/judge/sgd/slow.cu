@@ -9,7 +9,8 @@ __global__ void add(float* to, const float* x, float factor, int n) {
   if (i < n) to[i] += factor * x[i];
 }
 
-void sgd(float* weights, float* velocity, const float* gradient, int n, float rate, float momentum, float decay) {
+void sgd(float* weights, float* velocity, const float* gradient, int n, float rate, float momentum,
+         float decay) {
   const int blocks = (n + 255) / 256;
   scale<<<blocks, 256>>>(velocity, momentum, n);
   add<<<blocks, 256>>>(velocity, gradient, 1, n);

@@ -1,6 +1,6 @@
 // wrong: the weights move by the velocity of the step before.
-__global__ void sgd_kernel(float* weights, float* velocity, const float* gradient, int n, float rate, float momentum,
-                           float decay) {
+__global__ void sgd_kernel(float* weights, float* velocity, const float* gradient, int n, float rate,
+                           float momentum, float decay) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const float w = weights[i];
@@ -8,6 +8,7 @@ __global__ void sgd_kernel(float* weights, float* velocity, const float* gradien
   velocity[i] = momentum * velocity[i] + gradient[i] + decay * w;
 }
 
-void sgd(float* weights, float* velocity, const float* gradient, int n, float rate, float momentum, float decay) {
+void sgd(float* weights, float* velocity, const float* gradient, int n, float rate, float momentum,
+         float decay) {
   sgd_kernel<<<(n + 255) / 256, 256>>>(weights, velocity, gradient, n, rate, momentum, decay);
 }

@@ -6,8 +6,8 @@ namespace {
 constexpr int kWarps = 4;
 
 // errors[i][c] = softmax of the logits of image i, less 1 at its label. Lane c has class c.
-__global__ void compute_errors(float* errors, const float* weights, const float* images, const int* labels, int count,
-                               int features, int classes) {
+__global__ void compute_errors(float* errors, const float* weights, const float* images, const int* labels,
+                               int count, int features, int classes) {
   const int i = blockIdx.x * kWarps + threadIdx.x / 32, c = threadIdx.x % 32;
   if (i >= count) return;
   float logit = 0;
@@ -22,8 +22,8 @@ __global__ void compute_errors(float* errors, const float* weights, const float*
 }
 
 // The sum over the images of a device.
-__global__ void sum_gradient(float* gradient, const float* errors, const float* images, int count, int features,
-                             int classes) {
+__global__ void sum_gradient(float* gradient, const float* errors, const float* images, int count,
+                             int features, int classes) {
   const int w = blockIdx.x * blockDim.x + threadIdx.x;
   if (w >= features * classes) return;
   const int f = w / classes, c = w % classes;
@@ -51,8 +51,8 @@ void training_step(float* const* weights, const float* const* images, const int*
     cudaMalloc(&errors, mine * classes * sizeof(float));
     cudaMalloc(&gradients[d], n * sizeof(float));
     if (mine > 0)
-      compute_errors<<<(mine + kWarps - 1) / kWarps, kWarps * 32>>>(errors, weights[d], images[d], labels[d], mine,
-                                                                    features, classes);
+      compute_errors<<<(mine + kWarps - 1) / kWarps, kWarps * 32>>>(errors, weights[d], images[d], labels[d],
+                                                                    mine, features, classes);
     sum_gradient<<<blocks, 128>>>(gradients[d], errors, images[d], mine, features, classes);
     cudaMemcpy(gradient.data(), gradients[d], n * sizeof(float), cudaMemcpyDeviceToHost);
     for (int w = 0; w < n; ++w) sum[w] += gradient[w];

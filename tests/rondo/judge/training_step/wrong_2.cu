@@ -6,8 +6,8 @@ namespace {
 constexpr int kWarps = 4;
 
 // errors[i][c] = softmax of the logits of image i, less 1 at its label. Lane c has class c.
-__global__ void compute_errors(float* errors, const float* weights, const float* images, const int* labels, int count,
-                               int features, int classes) {
+__global__ void compute_errors(float* errors, const float* weights, const float* images, const int* labels,
+                               int count, int features, int classes) {
   const int i = blockIdx.x * kWarps + threadIdx.x / 32, c = threadIdx.x % 32;
   if (i >= count) return;
   float logit = 0;
@@ -22,8 +22,8 @@ __global__ void compute_errors(float* errors, const float* weights, const float*
 }
 
 // The sum over the images of a device.
-__global__ void sum_gradient(float* gradient, const float* errors, const float* images, int count, int features,
-                             int classes) {
+__global__ void sum_gradient(float* gradient, const float* errors, const float* images, int count,
+                             int features, int classes) {
   const int w = blockIdx.x * blockDim.x + threadIdx.x;
   if (w >= features * classes) return;
   const int f = w / classes, c = w % classes;
@@ -42,7 +42,7 @@ __global__ void update(float* weights, const float* gradients, int n, int device
 
 struct Rank {
   cudaStream_t stream;
-  cudaEvent_t ready;  // its gradient
+  cudaEvent_t ready;          // its gradient
   float *errors, *gradients;  // of its images; of all devices
 };
 
@@ -64,15 +64,16 @@ void training_step(float* const* weights, const float* const* images, const int*
       compute_errors<<<(mine + kWarps - 1) / kWarps, kWarps * 32, 0, rank.stream>>>(
           rank.errors, weights[d], images[d], labels[d], mine, features, classes);
     if (mine > 0)
-      sum_gradient<<<blocks, 128, 0, rank.stream>>>(rank.gradients + d * n, rank.errors, images[d], mine, features,
-                                                    classes);
+      sum_gradient<<<blocks, 128, 0, rank.stream>>>(rank.gradients + d * n, rank.errors, images[d], mine,
+                                                    features, classes);
     else
       cudaMemsetAsync(rank.gradients + d * n, 0, n * sizeof(float), rank.stream);
     cudaEventRecord(rank.ready, rank.stream);
   }
   for (int d = 0; d < devices; ++d) {
     cudaSetDevice(d);
-    for (int i = 1; i < devices; ++i) {  // Begins with the next device, so that no two devices read one at once.
+    for (int i = 1; i < devices;
+         ++i) {  // Begins with the next device, so that no two devices read one at once.
       const int other = (d + i) % devices;
       cudaStreamWaitEvent(ranks[d].stream, ranks[other].ready, 0);
       cudaMemcpyPeerAsync(ranks[d].gradients + other * n, d, ranks[other].gradients + other * n, other,
@@ -80,7 +81,8 @@ void training_step(float* const* weights, const float* const* images, const int*
     }
     update<<<blocks, 128, 0, ranks[d].stream>>>(weights[d], ranks[d].gradients, n, devices, rate / devices);
   }
-  for (const Rank& rank : ranks) cudaStreamSynchronize(rank.stream);  // before memory is freed that others read
+  for (const Rank& rank : ranks)
+    cudaStreamSynchronize(rank.stream);  // before memory is freed that others read
   for (int d = 0; d < devices; ++d) {
     cudaSetDevice(d);
     cudaFree(ranks[d].errors);

@@ -6,8 +6,8 @@ namespace {
 constexpr int kWarps = 4;
 
 // errors[i][c] = softmax of the logits of image i, less 1 at its label. Lane c has class c.
-__global__ void compute_errors(float* errors, const float* weights, const float* images, const int* labels, int count,
-                               int features, int classes) {
+__global__ void compute_errors(float* errors, const float* weights, const float* images, const int* labels,
+                               int count, int features, int classes) {
   const int i = blockIdx.x * kWarps + threadIdx.x / 32, c = threadIdx.x % 32;
   if (i >= count) return;
   float logit = 0;
@@ -22,8 +22,8 @@ __global__ void compute_errors(float* errors, const float* weights, const float*
 }
 
 // The sum over the images of a device.
-__global__ void sum_gradient(float* gradient, const float* errors, const float* images, int count, int features,
-                             int classes) {
+__global__ void sum_gradient(float* gradient, const float* errors, const float* images, int count,
+                             int features, int classes) {
   const int w = blockIdx.x * blockDim.x + threadIdx.x;
   if (w >= features * classes) return;
   const int f = w / classes, c = w % classes;

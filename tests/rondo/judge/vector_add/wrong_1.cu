@@ -4,4 +4,6 @@ __global__ void add(const float* a, const float* b, float* sum) {
   sum[i] = a[i] + b[i];
 }
 
-void vector_add(const float* a, const float* b, float* sum, int n) { add<<<(n + 255) / 256, 256>>>(a, b, sum); }
+void vector_add(const float* a, const float* b, float* sum, int n) {
+  add<<<(n + 255) / 256, 256>>>(a, b, sum);
+}

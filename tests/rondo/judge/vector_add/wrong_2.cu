@@ -4,4 +4,6 @@ __global__ void add(const float* a, const float* b, float* sum, int n) {
   if (i < n) sum[i] = a[i] + b[i];
 }
 
-void vector_add(const float* a, const float* b, float* sum, int n) { add<<<n / 256 + 1, 128>>>(a, b, sum, n); }
+void vector_add(const float* a, const float* b, float* sum, int n) {
+  add<<<n / 256 + 1, 128>>>(a, b, sum, n);
+}

@@ -1,5 +1,5 @@
-// The copies of cuBLAS between host and device: vectors whose elements lie `inc` elements apart, and matrices in
-// column-major order.
+// The copies of cuBLAS between host and device: vectors whose elements lie `inc` elements apart, and matrices
+// in column-major order.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,8 +9,8 @@
 
 namespace simt::blas {
 
-// Copies `columns` columns of `rows` elements; the first elements of two columns are `from_step` and `to_step`
-// elements apart. Without a stream the copy has ended on return.
+// Copies `columns` columns of `rows` elements; the first elements of two columns are `from_step` and
+// `to_step` elements apart. Without a stream the copy has ended on return.
 inline cublasStatus_t copy(int rows, int columns, int element_bytes, const void* from, int from_step,
                            void* to, int to_step, cudaMemcpyKind kind, const cudaStream_t* stream) {
   if (rows < 0 || columns < 0 || element_bytes <= 0 || from_step < std::max(1, rows) ||

@@ -23,9 +23,9 @@ inline thread_local constinit const PendingLaunch* pending_launch = nullptr;
 void launch_failed(const void* kernel, const cudaLaunchConfig_t& config, cudaError_t error);
 }  // namespace detail
 
-// kernel<<<grid, block, bytes, stream>>>(a) is (PendingLaunch(grid, block, bytes, stream), kernel(a)), and the
-// kernel launches itself. The arguments are evaluated in between. An argument may itself launch a kernel; that
-// is an inner launch.
+// kernel<<<grid, block, bytes, stream>>>(a) is (PendingLaunch(grid, block, bytes, stream), kernel(a)), and
+// the kernel launches itself. The arguments are evaluated in between. An argument may itself launch a kernel;
+// that is an inner launch.
 class PendingLaunch {
  public:
   explicit PendingLaunch(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = nullptr)
@@ -77,17 +77,17 @@ void launch_pending(void (*kernel)(Parameters...), Arguments&&... arguments) {
   detail::pending_launch->launch(kernel, std::forward<Arguments>(arguments)...);
 }
 
-// Variable `Index` of the declaration whose variables are the members of a struct. All threads of a block get the
-// same one. Its bytes are 0xFF when a thread of the block first gets there. Raises a fault if the static shared
-// memory of the block exceeds what CUDA allows.
+// Variable `Index` of the declaration whose variables are the members of a struct. All threads of a block get
+// the same one. Its bytes are 0xFF when a thread of the block first gets there. Raises a fault if the static
+// shared memory of the block exceeds what CUDA allows.
 template <class T, class Declaration, int Index>
 T& shared_variable() {
   static_assert(std::is_trivially_destructible_v<T>, "nothing destroys a __shared__ variable");
   return *static_cast<T*>(detail::shared_variable(detail::shared_variable_of<T, Declaration, Index>));
 }
 
-// Memory from malloc() and new in a kernel, which the check of bounds knows. free() and delete are those of the C
-// and C++ libraries.
+// Memory from malloc() and new in a kernel, which the check of bounds knows. free() and delete are those of
+// the C and C++ libraries.
 void* kernel_malloc(size_t bytes);
 struct KernelHeap {};
 inline constexpr KernelHeap kernel_heap;

@@ -1,4 +1,5 @@
-// Errors of launches by <<<>>>, which return nothing: a program that never asks for them goes on with wrong values.
+// Errors of launches by <<<>>>, which return nothing: a program that never asks for them goes on with wrong
+// values.
 #pragma once
 
 #include <cstddef>

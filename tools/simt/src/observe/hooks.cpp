@@ -38,7 +38,8 @@ class GlobalMemory {
     if (address == not_global_) return false;
     return look_up(address);
   }
-  // Whether all bytes lie in such memory, and the device of the running block may access it. For SIMT_BOUNDS=1.
+  // Whether all bytes lie in such memory, and the device of the running block may access it. For
+  // SIMT_BOUNDS=1.
   bool allows(uintptr_t address, size_t bytes) {
     const int device = running_block("a memory access").kernel().device;
     if (std::exchange(device_, device) != device) forget();
@@ -49,8 +50,8 @@ class GlobalMemory {
                Runtime::get().memory.may_access(device, range);
     return false;
   }
-  // Whether the access comes from here. The inline functions of the standard library that are used here may be
-  // those of an instrumented file, because the linker keeps one of each.
+  // Whether the access comes from here. The inline functions of the standard library that are used here may
+  // be those of an instrumented file, because the linker keeps one of each.
   bool is_busy() const { return busy_; }
   // Before each block, because memory may have been freed.
   void refresh(uint64_t generation) {

@@ -1,4 +1,5 @@
-// The functions of simt/observe.h, simt/counted_operations.h and simt/check.h in a build that does not observe kernels.
+// The functions of simt/observe.h, simt/counted_operations.h and simt/check.h in a build that does not
+// observe kernels.
 #include <simt/check.h>
 #include <simt/counted_operations.h>
 

@@ -357,7 +357,8 @@ class Profiler final : public Observer {
     running_.erase(&kernel);
   }
 
-  // What the launch has moved between its device and others, or the host. Managed memory counts as the device's.
+  // What the launch has moved between its device and others, or the host. Managed memory counts as the
+  // device's.
   void count_links(const Kernel& kernel, const Running& launch) {
     LinkBytes host, peer;
     Memory::Range range;

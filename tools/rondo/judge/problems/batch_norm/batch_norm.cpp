@@ -14,8 +14,8 @@ void fill_batch_norm(const Sizes& sizes, CaseRandom& random, Case& to) {
   std::vector<float> x = random.floats(int64_t{rows} * channels);
   for (size_t i = 0; i < x.size(); ++i) x[i] += i % width % 2 == 0 ? 1000.0f : 0.0f;
   const std::vector<float> gamma = random.floats(channels, 0.5f, 1.5f), beta = random.floats(channels);
-  // A float near 1000 rounds by 3e-5; a sum of thousands of them in any order leaves an error of some 1e-3 in the
-  // mean, which y has divided by the deviation, about 0.6, and the variance only squared.
+  // A float near 1000 rounds by 3e-5; a sum of thousands of them in any order leaves an error of some 1e-3 in
+  // the mean, which y has divided by the deviation, about 0.6, and the variance only squared.
   Expected y{.values = std::vector<double>(x.size()), .absolute = 1e-2};
   Expected mean{.values = {}, .absolute = 1e-5, .relative = 5e-6}, variance{.values = {}, .absolute = 1e-3};
   KnownMistake unbiased{{}, "", "the sum of the squares is divided by rows - 1, and must be divided by rows"};

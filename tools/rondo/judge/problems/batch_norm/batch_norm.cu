@@ -2,15 +2,15 @@
 //   rondo judge check batch_norm.cu
 //   rondo cuda batch_norm.cu            runs main() below
 
-__global__ void batch_norm_kernel(const float* x, const float* gamma, const float* beta, float* mean, float* variance,
-                                  float* y, int rows, int channels, float epsilon) {
+__global__ void batch_norm_kernel(const float* x, const float* gamma, const float* beta, float* mean,
+                                  float* variance, float* y, int rows, int channels, float epsilon) {
   // One kernel may be enough, or one that reduces and one that normalises.
 }
 
-// x and y: rows x channels floats, row after row; gamma, beta, mean and variance: one value for each channel; all in
-// the memory of the current device. rows and channels are at least 1, epsilon is above 0.
-void batch_norm(const float* x, const float* gamma, const float* beta, float* mean, float* variance, float* y, int rows,
-                int channels, float epsilon) {
+// x and y: rows x channels floats, row after row; gamma, beta, mean and variance: one value for each channel;
+// all in the memory of the current device. rows and channels are at least 1, epsilon is above 0.
+void batch_norm(const float* x, const float* gamma, const float* beta, float* mean, float* variance, float* y,
+                int rows, int channels, float epsilon) {
   batch_norm_kernel<<<1, 1>>>(x, gamma, beta, mean, variance, y, rows, channels, epsilon);
 }
 

@@ -19,8 +19,8 @@ void fill_cross_entropy(const Sizes& sizes, CaseRandom& random, Case& to) {
     logits.insert(logits.end(), row.begin(), row.end());
   }
   const std::vector<int> labels = random.integers<int>(rows, 0, classes - 1);
-  // Differences of logits below 240 round by 2^-17, about 8e-6, which exp() passes on as a relative error. The loss
-  // has one or two such roundings; a probability divided by rows is at most 1 / rows.
+  // Differences of logits below 240 round by 2^-17, about 8e-6, which exp() passes on as a relative error.
+  // The loss has one or two such roundings; a probability divided by rows is at most 1 / rows.
   Expected losses{.values = {}, .absolute = 5e-5}, gradient{.values = {}, .absolute = 3e-5 / rows};
   KnownMistake overflow{
       {}, "", "exp() of a large logit is infinite in float: subtract the largest logit of the row"};

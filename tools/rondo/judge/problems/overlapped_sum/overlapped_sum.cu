@@ -1,4 +1,5 @@
-// Adds two vectors in the memory of the host on the device: sum[i] = a[i] + b[i]. overlapped_sum.md has the problem.
+// Adds two vectors in the memory of the host on the device: sum[i] = a[i] + b[i]. overlapped_sum.md has the
+// problem.
 //   rondo judge check overlapped_sum.cu
 //   rondo cuda overlapped_sum.cu           runs main() below
 

@@ -7,9 +7,7 @@ __global__ void reduce_kernel(const float* in, float* result, int n) {
 }
 
 // in: n floats, result: 1 float, which has no value yet, both in the memory of the current device; n >= 1.
-void reduce(const float* in, float* result, int n) {
-  reduce_kernel<<<1, 1>>>(in, result, n);
-}
+void reduce(const float* in, float* result, int n) { reduce_kernel<<<1, 1>>>(in, result, n); }
 
 #ifndef RONDO_JUDGE
 #include <cstdio>

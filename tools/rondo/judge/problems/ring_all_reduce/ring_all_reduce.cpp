@@ -16,8 +16,8 @@ void fill_ring_all_reduce(const Sizes& sizes, CaseRandom& random, Case& to) {
   std::vector<double> sums, rebound(data.begin(), data.end()), scattered(data.begin(), data.end());
   for (size_t d = 0; d < all; ++d) sums.insert(sums.end(), one.begin(), one.end());
   std::copy(one.begin(), one.end(), rebound.begin());
-  // After the reduce-scatter alone, the chunk d + 1 of device d has the sum; chunk c there has those of the devices
-  // from c to d.
+  // After the reduce-scatter alone, the chunk d + 1 of device d has the sum; chunk c there has those of the
+  // devices from c to d.
   for (size_t d = 0; d < all; ++d)
     for (size_t c = 0; c < all; ++c)
       for (size_t i = each * c / all; i < each * (c + 1) / all; ++i)

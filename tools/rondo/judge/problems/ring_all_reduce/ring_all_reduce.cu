@@ -6,9 +6,9 @@ __global__ void add(float* to, const float* from, int count) {
   // Each thread adds one element.
 }
 
-// data[d]: n floats in the memory of device d, which become the sums over all devices; n and devices are at least 1.
-void ring_all_reduce(float* const* data, int n, int devices) {
-}
+// data[d]: n floats in the memory of device d, which become the sums over all devices; n and devices are at
+// least 1.
+void ring_all_reduce(float* const* data, int n, int devices) {}
 
 #ifndef RONDO_JUDGE
 #include <cstdio>
@@ -19,7 +19,8 @@ int main() {
   std::vector<float*> data(devices);
   std::vector<float> values(n);
   for (int d = 0; d < devices; ++d) {
-    if (cudaSetDevice(d) != cudaSuccess) return printf("this needs %d devices: SIMT_DEVICES=%d\n", devices, devices), 1;
+    if (cudaSetDevice(d) != cudaSuccess)
+      return printf("this needs %d devices: SIMT_DEVICES=%d\n", devices, devices), 1;
     for (int i = 0; i < n; ++i) values[i] = d + i;
     cudaMalloc(&data[d], n * sizeof(float));
     cudaMemcpy(data[d], values.data(), n * sizeof(float), cudaMemcpyDefault);

@@ -10,8 +10,8 @@ size_t ring_step_begin(int n, int chunk, int devices) {
   return static_cast<size_t>(int64_t{n} * chunk / devices);
 }
 
-// After the step, if device d receives from device (d + from) % devices the chunk (d + chunk - step) % devices,
-// without the last elements that do not divide by the devices if `divided`.
+// After the step, if device d receives from device (d + from) % devices the chunk (d + chunk - step) %
+// devices, without the last elements that do not divide by the devices if `divided`.
 std::vector<double> ring_step_result(const std::vector<float>& data, int n, int step, int devices, int from,
                                      int chunk, bool divided = false) {
   std::vector<double> result(data.begin(), data.end());

@@ -1,4 +1,5 @@
-// One step of a ring: each device sends a chunk to the next device, which adds it. ring_step.md has the problem.
+// One step of a ring: each device sends a chunk to the next device, which adds it. ring_step.md has the
+// problem.
 //   rondo judge check ring_step.cu
 //   SIMT_DEVICES=3 rondo cuda ring_step.cu     runs main() below
 
@@ -7,10 +8,9 @@ __global__ void add(float* to, const float* from, int count) {
 }
 
 // data[d]: n floats in the memory of device d; n >= 1, devices >= 2, 0 <= step <= devices - 2.
-// In step s, device d adds chunk (d - 1 - s) mod devices of device d - 1 to its own. Chunk c is the elements from
-// n c / devices to n (c + 1) / devices, the last one excluded.
-void ring_step(float* const* data, int n, int step, int devices) {
-}
+// In step s, device d adds chunk (d - 1 - s) mod devices of device d - 1 to its own. Chunk c is the elements
+// from n c / devices to n (c + 1) / devices, the last one excluded.
+void ring_step(float* const* data, int n, int step, int devices) {}
 
 #ifndef RONDO_JUDGE
 #include <cstdio>
@@ -21,7 +21,8 @@ int main() {
   std::vector<float*> data(devices);
   std::vector<float> values(n);
   for (int d = 0; d < devices; ++d) {
-    if (cudaSetDevice(d) != cudaSuccess) return printf("this needs %d devices: SIMT_DEVICES=%d\n", devices, devices), 1;
+    if (cudaSetDevice(d) != cudaSuccess)
+      return printf("this needs %d devices: SIMT_DEVICES=%d\n", devices, devices), 1;
     for (int i = 0; i < n; ++i) values[i] = 100 * (d + 1) + i;
     cudaMalloc(&data[d], n * sizeof(float));
     cudaMemcpy(data[d], values.data(), n * sizeof(float), cudaMemcpyDefault);

@@ -7,9 +7,7 @@ __global__ void scan_kernel(const int* in, int* out, int n) {
 }
 
 // in and out: n ints in the memory of the current device; n >= 1.
-void scan(const int* in, int* out, int n) {
-  scan_kernel<<<1, 1>>>(in, out, n);
-}
+void scan(const int* in, int* out, int n) { scan_kernel<<<1, 1>>>(in, out, n); }
 
 #ifndef RONDO_JUDGE
 #include <cstdio>

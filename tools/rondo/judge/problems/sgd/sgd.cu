@@ -2,13 +2,15 @@
 //   rondo judge check sgd.cu
 //   rondo cuda sgd.cu            runs main() below
 
-__global__ void sgd_kernel(float* weights, float* velocity, const float* gradient, int n, float rate, float momentum,
-                           float decay) {
+__global__ void sgd_kernel(float* weights, float* velocity, const float* gradient, int n, float rate,
+                           float momentum, float decay) {
   // Each thread updates one weight.
 }
 
-// weights, velocity and gradient: n floats in the memory of the current device; n >= 1. The first two are updated.
-void sgd(float* weights, float* velocity, const float* gradient, int n, float rate, float momentum, float decay) {
+// weights, velocity and gradient: n floats in the memory of the current device; n >= 1. The first two are
+// updated.
+void sgd(float* weights, float* velocity, const float* gradient, int n, float rate, float momentum,
+         float decay) {
   sgd_kernel<<<1, 1>>>(weights, velocity, gradient, n, rate, momentum, decay);
 }
 

@@ -77,7 +77,8 @@ void fill_training_step(const Sizes& sizes, CaseRandom& random, Case& to) {
   const auto mean = [&](size_t d, size_t w) {
     return gradients[d][w] / static_cast<double>(s.begin(d + 1) - s.begin(d));
   };
-  // A logit is a sum of `features` products below 1. Its rounding, some 1e-6, is that of the mean gradient too.
+  // A logit is a sum of `features` products below 1. Its rounding, some 1e-6, is that of the mean gradient
+  // too.
   Argument& argument = to.in_out_on_devices(
       "weights", all_weights,
       {.values = after([&](size_t, size_t w) { return sum(w) / count; }), .absolute = 1e-5});

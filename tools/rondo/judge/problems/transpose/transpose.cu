@@ -6,8 +6,8 @@ __global__ void transpose_kernel(const float* in, float* out, int rows, int colu
   // Block (x, y) transposes one part of the matrix.
 }
 
-// in: rows x columns floats, out: columns x rows floats, both row after row in the memory of the current device;
-// rows and columns are at least 1.
+// in: rows x columns floats, out: columns x rows floats, both row after row in the memory of the current
+// device; rows and columns are at least 1.
 void transpose(const float* in, float* out, int rows, int columns) {
   transpose_kernel<<<1, 1>>>(in, out, rows, columns);
 }

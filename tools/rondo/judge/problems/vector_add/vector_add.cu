@@ -7,9 +7,7 @@ __global__ void add(const float* a, const float* b, float* sum, int n) {
 }
 
 // a, b and sum: n floats in the memory of the current device; n >= 1.
-void vector_add(const float* a, const float* b, float* sum, int n) {
-  add<<<1, 1>>>(a, b, sum, n);
-}
+void vector_add(const float* a, const float* b, float* sum, int n) { add<<<1, 1>>>(a, b, sum, n); }
 
 #ifndef RONDO_JUDGE
 #include <cstdio>
