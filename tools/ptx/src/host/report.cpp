@@ -46,7 +46,7 @@ std::string text_of(const Counts& counts) {
 bool read_all(int file, std::string& text) {
   char part[1 << 16];
   for (;;) {
-    const ssize_t bytes = read(file, part, sizeof(part));
+    const ssize_t bytes = ::read(file, part, sizeof(part));
     if (bytes <= 0) return bytes == 0;
     text.append(part, static_cast<size_t>(bytes));
   }
