@@ -536,7 +536,7 @@ TEST(Fit, ALossThatRoundingHidesIsNotShown) {
   };
   EXPECT_EQ(since(10, 5, 16, 8), 2);
   EXPECT_EQ(since(10, 5, 10, 8), 0) << "a loss of 0 is no rounding";
-  EXPECT_EQ(since(1e30, 5, 4e30, 8), 1e30);
+  EXPECT_DOUBLE_EQ(since(1e30, 5, 4e30, 8), 1e30);
   EXPECT_TRUE(std::isnan(since(1e30, 5, 1e30, 8)));
   EXPECT_TRUE(std::isnan(since(10, 5, 10, 5))) << "no sample";
 }

@@ -63,6 +63,11 @@ bool is_one_of(const std::string& word, std::initializer_list<const char*> words
   return false;
 }
 
+// "gnu++17"
+bool is_before_cxx20(const std::string& standard) {
+  return is_one_of(standard.substr(standard.size() - 2), {"11", "14", "17"});
+}
+
 }  // namespace
 
 Executor find_executor() {
@@ -92,14 +97,15 @@ Toolchain::Toolchain(const CudaArguments& arguments, fs::path folder)
 // The headers of the executor are C++20. For older sources, names that are new in it are hidden, and there
 // are no warnings about uses of volatile that it deprecates.
 std::vector<std::string> Toolchain::language() const {
-  const bool old = is_one_of(arguments_.standard.substr(arguments_.standard.size() - 2), {"11", "14", "17"});
-  if (!old) return {"-std=" + arguments_.standard};
+  if (!is_before_cxx20(arguments_.standard)) return {"-std=" + arguments_.standard};
   const char* const prefix = arguments_.standard[0] == 'g' ? "gnu++" : "c++";
   return {concat("-std=", prefix, "20"), "-fno-char8_t", "-Wno-volatile", "-DSIMT_BEFORE_CXX20"};
 }
 
 std::vector<std::string> Toolchain::preprocessing() const {
   std::vector<std::string> options = {"-isystem", executor_.headers.string(), "-D__NVCC__"};
+  if (is_before_cxx20(arguments_.standard))
+    options.insert(options.end(), {"-include", "simt/before_cxx20.h"});
   for (const std::string& folder : arguments_.include_folders) options.push_back("-I" + folder);
   for (const std::string& definition : arguments_.definitions) options.push_back("-D" + definition);
   options.insert(options.end(), arguments_.compiler_options.begin(), arguments_.compiler_options.end());
