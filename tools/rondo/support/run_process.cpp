@@ -14,6 +14,8 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <mutex>
+#include <utility>
 
 extern char** environ;
 
@@ -27,21 +29,31 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
-std::vector<std::string> environment_with(const std::map<std::string, std::string>& more) {
+std::vector<std::string> environment_of(const ProcessOptions& options) {
   std::vector<std::string> result;
   for (char** entry = environ; *entry; ++entry) {
     const std::string text = *entry;
-    if (more.find(text.substr(0, text.find('='))) == more.end()) result.push_back(text);
+    const bool left_out = std::any_of(options.left_out.begin(), options.left_out.end(),
+                                      [&](const std::string& begin) { return text.rfind(begin, 0) == 0; });
+    if (!left_out && !options.environment.contains(text.substr(0, text.find('=')))) result.push_back(text);
   }
-  for (const auto& [name, value] : more) result.push_back(name + "=" + value);
+  for (const auto& [name, value] : options.environment) result.push_back(name + "=" + value);
   return result;
 }
 
-// The signals of a terminal go to all its processes; the one that does the work decides.
+// The signals of a terminal go to all its processes; the one that does the work decides. Handlers belong to
+// the whole process: the first of several threads replaces them, and the last one restores them.
 class IgnoreInterrupts {
  public:
-  IgnoreInterrupts() : interrupt_(std::signal(SIGINT, SIG_IGN)), quit_(std::signal(SIGQUIT, SIG_IGN)) {}
+  IgnoreInterrupts() {
+    const std::lock_guard lock(mutex_);
+    if (users_++ != 0) return;
+    interrupt_ = std::signal(SIGINT, SIG_IGN);
+    quit_ = std::signal(SIGQUIT, SIG_IGN);
+  }
   ~IgnoreInterrupts() {
+    const std::lock_guard lock(mutex_);
+    if (--users_ != 0) return;
     std::signal(SIGINT, interrupt_);
     std::signal(SIGQUIT, quit_);
   }
@@ -49,8 +61,10 @@ class IgnoreInterrupts {
   IgnoreInterrupts& operator=(const IgnoreInterrupts&) = delete;
 
  private:
-  void (*interrupt_)(int);
-  void (*quit_)(int);
+  static inline std::mutex mutex_;
+  static inline int users_ = 0;
+  static inline void (*interrupt_)(int) = SIG_DFL;
+  static inline void (*quit_)(int) = SIG_DFL;
 };
 
 bool ends_within(pid_t child, double seconds) {
@@ -75,7 +89,7 @@ bool ends_within(pid_t child, double seconds) {
 }  // namespace
 
 ProcessEnd run_process(const std::vector<std::string>& words, const ProcessOptions& options) {
-  std::vector<std::string> copies = words, environment = environment_with(options.environment);
+  std::vector<std::string> copies = words, environment = environment_of(options);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
@@ -105,10 +119,10 @@ ProcessEnd run_process(const std::vector<std::string>& words, const ProcessOptio
   posix_spawnattr_destroy(&attributes);
   if (error != 0)
     throw Error(bad_argument("'", copies.front(), "' can't be started: ", std::strerror(error)));
-  if (options.memory_bytes > 0) {
-    const rlimit limit = {static_cast<rlim_t>(options.memory_bytes),
-                          static_cast<rlim_t>(options.memory_bytes)};
-    prlimit(child, RLIMIT_DATA, &limit, nullptr);
+  for (const auto& [resource, most] :
+       {std::pair(RLIMIT_DATA, options.memory_bytes), std::pair(RLIMIT_FSIZE, options.file_bytes)}) {
+    const rlimit limit = {static_cast<rlim_t>(most), static_cast<rlim_t>(most)};
+    if (most > 0) prlimit(child, resource, &limit, nullptr);
   }
   const bool timed_out = options.seconds > 0 && !ends_within(child, options.seconds);
   if (timed_out) kill(child, SIGKILL);

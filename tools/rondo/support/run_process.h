@@ -10,12 +10,15 @@ namespace rondo::program {
 
 struct ProcessOptions {
   std::map<std::string, std::string> environment = {};  // besides that of this process
+  std::vector<std::string> left_out =
+      {};  // beginnings of names: variables of this process that are not passed
   // Files; empty: those of this process. The same file for output and error takes both in order.
   std::string standard_input = {}, standard_output = {}, standard_error = {};
   std::string file_3 = {};   // written as file descriptor 3; empty: none
   std::string folder = {};   // the working folder; empty: that of this process
   double seconds = 0;        // the most that it may take; 0: no limit
   int64_t memory_bytes = 0;  // the most that it may allocate (RLIMIT_DATA); 0: no limit
+  int64_t file_bytes = 0;    // the most that it may write to a file (RLIMIT_FSIZE); 0: no limit
 };
 
 struct ProcessEnd {
@@ -26,7 +29,7 @@ struct ProcessEnd {
 
 // Starts words[0], which is looked up in PATH, with the other words as arguments, and waits for its end.
 // Meanwhile this process ignores Ctrl-C, which the other one gets, too. Throws an Error if the program can't
-// be started.
+// be started. Several threads may run processes at the same time.
 ProcessEnd run_process(const std::vector<std::string>& words, const ProcessOptions& options = {});
 
 }  // namespace rondo::program
