@@ -68,8 +68,7 @@ byId('facts').innerHTML =
 
 // ---- Curves ----
 function curvesOfEpochs() {
-  const spe = Math.max(1, run.steps_per_epoch),
-        many = run.losses.some((p) => p.high > p.low || run.parts_of_a_point > 1);
+  const spe = Math.max(1, run.steps_per_epoch), many = run.parts_of_a_point > 1;
   const mean = new Map(run.epochs.map((e) => [e.epoch, e.train_loss]));
   const steps = run.losses.map((p) => {
     const epoch = p.step / spe, end = Number.isInteger(epoch) && mean.has(epoch);
