@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/cuda/program_profile.h>
 #include <rondo/tools/rondo/judge/verdict.h>
 
 #include <cmath>
@@ -36,6 +37,33 @@ TEST(JudgeCase, IntegersReachBothEnds) {
   std::set<int> values;
   for (int i = 0; i < 1000; ++i) values.insert(random.integer(-3, 4));
   EXPECT_EQ(values, (std::set<int>{-3, -2, -1, 0, 1, 2, 3, 4}));
+}
+
+TEST(JudgeCase, InfinitiesAgreeWithThemselvesOnly) {
+  const Expected close{.values = {}, .absolute = 0.5, .relative = 0.1};
+  EXPECT_TRUE(agrees(INFINITY, INFINITY, close));
+  EXPECT_FALSE(agrees(-INFINITY, INFINITY, close));
+  EXPECT_FALSE(agrees(1, INFINITY, close));
+  EXPECT_FALSE(agrees(INFINITY, 1, close));
+  EXPECT_TRUE(agrees(NAN, NAN, close));
+  EXPECT_FALSE(agrees(NAN, 1, close));
+  EXPECT_TRUE(agrees(11.5, 10, close));
+  EXPECT_FALSE(agrees(11.51, 10, close));
+}
+
+// A solution can write its own counts.
+TEST(JudgeTrial, CountsThatCannotBeAreNone) {
+  const auto counts = [](const std::string& operations) {
+    return R"({"kernels": [], "operations": [)" + operations + R"(], "uncounted_operations": 0})";
+  };
+  const std::string copy = R"({"from": -1, "to": 0, "bytes": 4, "after": [)";
+  EXPECT_TRUE(read_program_profile(counts("")));
+  EXPECT_TRUE(read_program_profile(counts(copy + "]}, " + copy + "0]}")));
+  EXPECT_FALSE(read_program_profile(counts(copy + "0]}")));
+  EXPECT_FALSE(read_program_profile(counts(R"({"kernel": 0, "device": 0, "after": []})")));
+  EXPECT_FALSE(read_program_profile(counts("7")));
+  EXPECT_FALSE(read_program_profile("[]"));
+  EXPECT_FALSE(read_program_profile(R"({"uncounted_operations": 0})"));
 }
 
 // Whoever writes a problem relies on this.
@@ -85,6 +113,18 @@ TEST(JudgeProblems, TheBoundIsBelowTheBestKnownSolution) {
     EXPECT_LT(problem.least_seconds(gpu), best) << problem.name;
     EXPECT_LT(best, measure_of(reference.slow, of, gpu).seconds) << problem.name;
   }
+}
+
+TEST(JudgeVerdict, APictureHasTimesWithoutExponents) {
+  const Problem& problem = problem_named("overlapped_sum");
+  const simt::GpuProperties& gpu = *simt::gpu_named("a100");
+  Comparison comparison;
+  comparison.yours.seconds = 1.2346e-3, comparison.best.seconds = 12.34e-6;
+  comparison.slow.seconds = 0.9996e-3;
+  const std::string picture = verdict_svg({.problem = &problem, .gpu = &gpu, .comparison = comparison});
+  EXPECT_NE(picture.find("1,235 us"), picture.npos) << picture;
+  EXPECT_NE(picture.find("12.3 us"), picture.npos) << picture;
+  EXPECT_NE(picture.find("1,000 us"), picture.npos) << picture;
 }
 
 // With one space for any white space.

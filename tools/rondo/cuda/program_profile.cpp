@@ -73,18 +73,31 @@ simt::CountedOperation operation_of(const nlohmann::json& json) {
   return operation;
 }
 
+bool places_exist(const simt::ProgramProfile& profile) {
+  for (size_t i = 0; i < profile.operations.size(); ++i) {
+    const simt::CountedOperation& operation = profile.operations[i];
+    if (operation.kernel && *operation.kernel >= profile.kernels.size()) return false;
+    for (const size_t other : operation.after)
+      if (other >= i) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<simt::ProgramProfile> read_program_profile(const std::string& text) {
   const CLocale of_the_parser;
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("uncounted_operations")) return std::nullopt;
-  simt::ProgramProfile profile;
-  for (const nlohmann::json& kernel : json.at("kernels")) profile.kernels.push_back(profile_of(kernel));
-  for (const nlohmann::json& operation : json.at("operations"))
-    profile.operations.push_back(operation_of(operation));
-  profile.uncounted_operations = json.at("uncounted_operations");
-  return profile;
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    simt::ProgramProfile profile;
+    for (const nlohmann::json& kernel : json.at("kernels")) profile.kernels.push_back(profile_of(kernel));
+    for (const nlohmann::json& operation : json.at("operations"))
+      profile.operations.push_back(operation_of(operation));
+    profile.uncounted_operations = json.at("uncounted_operations");
+    if (places_exist(profile)) return profile;
+  } catch (const nlohmann::json::exception&) {
+  }
+  return std::nullopt;
 }
 
 }  // namespace rondo::program

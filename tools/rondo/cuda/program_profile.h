@@ -8,7 +8,7 @@
 
 namespace rondo::program {
 
-// Nothing if the text is not complete.
+// Nothing if the text is not complete, or has places that do not exist.
 std::optional<simt::ProgramProfile> read_program_profile(const std::string& text);
 
 }  // namespace rondo::program

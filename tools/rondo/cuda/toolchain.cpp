@@ -29,7 +29,7 @@ void write_file(const fs::path& path, const std::string& text) {
 }
 
 [[noreturn]] void refuse_source(const std::string& file, const char* by) {
-  throw Error(bad_argument("'", file, "' was not compiled: the errors of ", by, " are above"));
+  throw NotCompiled(bad_argument("'", file, "' was not compiled: the errors of ", by, " are above"));
 }
 
 // Headers of the CUDA toolkit whose libraries the executor does not have.
@@ -140,7 +140,7 @@ fs::path Toolchain::translate(const std::string& file, const fs::path& stem) con
   std::cerr << messages << std::flush;
   if (status != 0) {
     if (const std::string library = missing_library(messages); !library.empty())
-      throw Error(bad_argument("'", file, "' was not compiled: ", library));
+      throw NotCompiled(bad_argument("'", file, "' was not compiled: ", library));
     refuse_source(file, "the preprocessor");
   }
   const simt::translate::Source source(read_file(preprocessed));
@@ -190,7 +190,7 @@ void Toolchain::link(const std::vector<fs::path>& objects, const fs::path& progr
   for (const char* const library : kExecutorNeeds) command.emplace_back(library);
   command.insert(command.end(), {"-o", program.string()});
   if (run_process(command).code != 0)
-    throw Error(bad_argument("the program was not linked: the errors are above"));
+    throw NotCompiled(bad_argument("the program was not linked: the errors are above"));
 }
 
 }  // namespace rondo::program

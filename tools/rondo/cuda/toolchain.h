@@ -1,6 +1,7 @@
 // The compiler, the executor's headers and its libraries, and how programs are made of them.
 #pragma once
 
+#include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/cuda/cuda.h>
 
 #include <filesystem>
@@ -17,6 +18,12 @@ struct Executor {
 // missing.
 Executor find_executor();
 
+// The compiler or the translation has refused a source, or the linker its objects.
+struct NotCompiled : Error {
+  using Error::Error;
+};
+
+// Members throw a NotCompiled, or another Error if the compiler can't be started.
 class Toolchain {
  public:
   // `folder` is for temporary files.

@@ -62,6 +62,12 @@ size_t bytes_of(Element element) {
   return kBytes[static_cast<size_t>(element)];
 }
 
+bool agrees(double got, double wanted, const Expected& with) {
+  if (std::isnan(wanted)) return std::isnan(got);
+  if (std::isinf(wanted)) return got == wanted;
+  return std::abs(got - wanted) <= with.absolute + with.relative * std::abs(wanted);
+}
+
 double Case::least_bytes() const {
   double bytes = 0;
   for (const Argument& argument : arguments) {

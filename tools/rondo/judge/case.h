@@ -65,6 +65,8 @@ struct Expected {
   std::vector<double> values;
   double absolute = 0, relative = 0;
 };
+// NaN agrees with NaN, and infinities agree with themselves only.
+bool agrees(double got, double wanted, const Expected& with);
 
 // An answer that a known mistake has.
 struct KnownMistake {

@@ -154,7 +154,9 @@ int call(void (*solution)(T...), std::index_sequence<i...>) {
   if (counts) require(simt::start_profile(), "the counts");
   cudaGetLastError();
   solution(arguments[i].template as<T>()...);
-  const cudaError_t launch = cudaGetLastError();  // of a launch that the solution did not check
+  cudaError_t launch = cudaGetLastError();  // of a call that the solution did not check
+  if (launch == cudaErrorNotReady)
+    launch = cudaSuccess;  // an answer of cudaStreamQuery() and cudaEventQuery()
   const cudaError_t error = error_of_devices(devices);
   Results results;
   results.add(static_cast<int32_t>(launch));

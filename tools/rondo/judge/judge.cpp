@@ -52,6 +52,9 @@ class SolutionProgram {
   const TemporaryFolder folder_, harness_folder_;
 };
 
+// Runs with checks or counts take several times as long as the solution.
+constexpr double kObserved = 6;
+
 class Judge {
  public:
   Judge(const JudgeCheckArguments& arguments, const Problem& problem, const simt::GpuProperties& gpu)
@@ -104,10 +107,8 @@ class Judge {
     return true;
   }
 
-  // The checks take several times as long as the solution.
   Trial checked(const Sizes& sizes, uint64_t seed) {
-    constexpr double kTimes = 6;
-    return run(sizes, seed, {{"SIMT_CHECK", "1"}, {"SIMT_BOUNDS", "1"}}, kTimes * arguments_.seconds);
+    return run(sizes, seed, {{"SIMT_CHECK", "1"}, {"SIMT_BOUNDS", "1"}}, kObserved * arguments_.seconds);
   }
 
   void take_findings(const Sizes& sizes, Trial trial) {
@@ -132,8 +133,7 @@ class Judge {
   }
 
   void compare() {
-    constexpr double kTimes = 6;
-    Trial trial = run(problem_.counted, arguments_.seed, {}, kTimes * arguments_.seconds, /*counts=*/true);
+    Trial trial = run(problem_.counted, arguments_.seed, {}, kObserved * arguments_.seconds, /*counts=*/true);
     if (trial.end != TrialEnd::right || !trial.counts)
       return fail(problem_.counted, arguments_.seed, std::move(trial));
     const Case counted = problem_.draw(problem_.counted, arguments_.seed);
@@ -228,8 +228,7 @@ int check_solution(const JudgeCheckArguments& arguments, std::ostream& out) {
   Verdict verdict;
   try {
     verdict = Judge(arguments, problem, gpu).verdict();
-  } catch (const Error& error) {
-    if (error.status().code() != StatusCode::bad_argument) throw;
+  } catch (const NotCompiled& error) {
     verdict.problem = &problem, verdict.gpu = &gpu, verdict.file = arguments.file;
     verdict.judgement = Judgement::not_compiled;
     verdict.hints.push_back({concat(error.what(), "; the function is ", problem.declaration,

@@ -1,5 +1,6 @@
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/nn/io/printable.h>
 #include <rondo/tools/rondo/judge/verdict.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/text_table.h>
@@ -15,7 +16,7 @@ std::string value_text(double value) { return std::isnan(value) ? "nan" : genera
 void show_indented(const std::string& text, const char* indent, std::ostream& out) {
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
-    out << indent << text.substr(begin, end - begin) << "\n";
+    out << indent << printable(std::string_view(text).substr(begin, end - begin)) << "\n";
     begin = end + 1;
   }
 }
@@ -51,11 +52,6 @@ std::string failure_text(const Trial& trial) {
   return "";
 }
 
-std::string microseconds(double seconds) {
-  const double us = seconds * 1e6;
-  return concat(us < 1000 ? general(us, 3) : grouped(static_cast<int64_t>(us + 0.5)), " us");
-}
-
 void show_comparison(const Verdict& verdict, std::ostream& out) {
   const Comparison& comparison = *verdict.comparison;
   out << "\n" << verdict.problem->counted.text() << ", counted:\n";
@@ -88,6 +84,11 @@ void show_comparison(const Verdict& verdict, std::ostream& out) {
 }
 
 }  // namespace
+
+std::string microseconds(double seconds) {
+  const double us = seconds * 1e6;
+  return concat(us < 999.5 ? general(us, 3) : grouped(static_cast<int64_t>(us + 0.5)), " us");
+}
 
 void show_verdict(const Verdict& verdict, std::ostream& out) {
   out << verdict.problem->title << ": " << name_of(verdict.judgement) << "\n";

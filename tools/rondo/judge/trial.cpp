@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <string_view>
 
@@ -98,11 +99,6 @@ bool is_unwritten(Element element, const char* at) {
   return true;
 }
 
-bool agrees(double got, double wanted, const Expected& with) {
-  if (std::isnan(wanted)) return std::isnan(got);
-  return got == wanted || std::abs(got - wanted) <= with.absolute + with.relative * std::abs(wanted);
-}
-
 bool all_agree(const std::vector<double>& values, const std::vector<double>& wanted, const Expected& with) {
   for (size_t i = 0; i < values.size(); ++i)
     if (!agrees(values[i], wanted[i], with)) return false;
@@ -174,24 +170,29 @@ FindingKind kind_of(std::string_view text) {
 }
 
 // The paragraphs of the executor, which begin with "simt: " and whose further lines are indented. The rest is
-// what the solution printed.
+// what the solution printed: it may have left a line without an end before such a paragraph.
 void read_output(const std::string& text, Trial& trial) {
   constexpr std::string_view kMark = "simt: ";
+  const auto print = [&trial](std::string_view line) {
+    constexpr size_t kMostOutput = 2000;
+    if (trial.output.size() < kMostOutput)
+      trial.output += concat(line.substr(0, kMostOutput - trial.output.size()), "\n");
+  };
   bool in_finding = false;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view line = std::string_view(text).substr(begin, end - begin);
     begin = end + 1;
-    if (line.substr(0, kMark.size()) == kMark) {
-      const std::string_view said = line.substr(kMark.size());
+    if (in_finding && line.substr(0, 2) == "  ") {
+      trial.findings.back().text += concat("\n", line);
+    } else if (const size_t mark = line.find(kMark); mark != line.npos) {
+      if (mark > 0) print(line.substr(0, mark));
+      const std::string_view said = line.substr(mark + kMark.size());
       in_finding = said.find(" of SIMT_") == said.npos;  // the sum at the end of the process
       if (in_finding) trial.findings.push_back({.text = std::string(said)});
-    } else if (in_finding && line.substr(0, 2) == "  ") {
-      trial.findings.back().text += concat("\n", line);
     } else {
       in_finding = false;
-      constexpr size_t kMostOutput = 2000;
-      if (trial.output.size() < kMostOutput) trial.output += concat(line, "\n");
+      print(line);
     }
   }
   for (TrialFinding& finding : trial.findings) finding.kind = kind_of(finding.text);
@@ -203,6 +204,29 @@ std::string beginning_of(const fs::path& path) {
   std::string text(static_cast<size_t>(std::min(file.size(), kMostBytes)), '\0');
   file.read(text.data(), static_cast<int64_t>(text.size()), 0);
   return text;
+}
+
+// Empty if the solution has removed the file.
+std::string results_of(const fs::path& path) {
+  constexpr int64_t kMostBytes = int64_t{1} << 31;
+  return fs::is_regular_file(path) ? RegularFile(path.string()).contents<std::string>(kMostBytes) : "";
+}
+
+std::string text_of(const ProcessEnd& end) {
+  return end.signal != 0 ? concat("signal ", end.signal, " (", strsignal(end.signal), ")")
+                         : concat("exit code ", end.code);
+}
+
+// The process of a solution whose results are right: exit handlers and destructors run after the results are
+// written, and then the executor reports its findings by the exit code.
+void compare_end(const ProcessEnd& end, Trial& trial) {
+  if (end.code == simt::kExitCodeOfFindings) {
+    if (trial.findings.empty())
+      trial.findings.push_back({.text = "the solution printed too much to show what the checks have found"});
+  } else if (end.code != 0) {
+    trial.end = TrialEnd::crashed;
+    trial.error = concat(text_of(end), " after the function returned");
+  }
 }
 
 }  // namespace
@@ -220,22 +244,26 @@ Trial run_trial(const Case& of, const TrialOptions& options) {
   CaseFile(of, options.counts).write(input);
   std::map<std::string, std::string> environment = options.environment;
   environment["SIMT_DEVICES"] = concat(of.devices);
+  constexpr int64_t kMostFileBytes = int64_t{256} << 20;
   const ProcessEnd end = run_process({options.program.string()}, {.environment = environment,
+                                                                  .left_out = {"SIMT_", "CUDA_"},
                                                                   .standard_input = input.string(),
                                                                   .standard_output = output.string(),
                                                                   .standard_error = output.string(),
                                                                   .file_3 = results.string(),
                                                                   .folder = run.string(),
                                                                   .seconds = options.seconds,
-                                                                  .memory_bytes = options.memory_bytes});
+                                                                  .memory_bytes = options.memory_bytes,
+                                                                  .file_bytes = kMostFileBytes});
+  if (end.signal == SIGINT) throw Error(Status(StatusCode::out_of_resources, "interrupted"));  // by Ctrl-C
+
   Trial trial;
   read_output(beginning_of(output), trial);
   if (end.timed_out) {
     trial.end = TrialEnd::time_limit;
     return trial;
   }
-  constexpr int64_t kMostBytes = int64_t{1} << 31;
-  ResultFile file(RegularFile(results.string()).contents<std::string>(kMostBytes));
+  ResultFile file(results_of(results));
   const auto launch = file.value<int32_t>();
   const std::string launch_error = file.text();
   const auto device = file.value<int32_t>();
@@ -243,8 +271,7 @@ Trial run_trial(const Case& of, const TrialOptions& options) {
   const std::string counts = file.text();
   if (!file.complete()) {
     trial.end = TrialEnd::crashed;
-    trial.error = end.signal != 0 ? concat("signal ", end.signal, " (", strsignal(end.signal), ")")
-                                  : concat("exit code ", end.code, " before the function returned");
+    trial.error = concat(text_of(end), end.signal != 0 ? "" : " before the results were written");
     return trial;
   }
   if (!counts.empty()) trial.counts = read_program_profile(counts);
@@ -259,6 +286,7 @@ Trial run_trial(const Case& of, const TrialOptions& options) {
     trial.end = TrialEnd::crashed;
     trial.error = "the results are not complete";
   }
+  if (trial.end == TrialEnd::right) compare_end(end, trial);
   return trial;
 }
 

@@ -60,6 +60,7 @@ std::vector<Hint> hints_of(const Verdict& verdict);
 // Counts without source lines: one access for each space of memory.
 simt::ProgramProfile summed(simt::ProgramProfile profile);
 
+std::string microseconds(double seconds);  // "11.4 us", "1,234 us"
 void show_verdict(const Verdict& verdict, std::ostream& out);
 std::string verdict_json(const Verdict& verdict);
 std::string verdict_svg(const Verdict& verdict);

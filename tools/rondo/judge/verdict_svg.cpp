@@ -1,7 +1,6 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/judge/verdict.h>
 #include <rondo/tools/rondo/pictures/svg.h>
-#include <rondo/tools/rondo/support/format.h>
 
 #include <algorithm>
 
@@ -44,9 +43,9 @@ std::string verdict_svg(const Verdict& verdict) {
       content += svg::words(kMargin + kNames - 12, height + kBar * 0.7, "end", 14, svg::kInk, bar.name);
       content += svg::element("rect", "x", kMargin + kNames, "y", height, "width", length, "height", kBar,
                               "fill", bar.colour);
-      content += svg::words(
-          kMargin + kNames + length + 8, height + kBar * 0.7, "start", 13, svg::kSoftInk,
-          concat(general(bar.seconds * 1e6, 3), " us", bar.note.empty() ? "" : concat(", ", bar.note)));
+      content +=
+          svg::words(kMargin + kNames + length + 8, height + kBar * 0.7, "start", 13, svg::kSoftInk,
+                     concat(microseconds(bar.seconds), bar.note.empty() ? "" : concat(", ", bar.note)));
       height += kBar + kGap;
     }
   }

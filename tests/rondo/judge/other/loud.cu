@@ -1,0 +1,13 @@
+// Prints more than the judge reads, and then has a race.
+#include <cstdio>
+
+__global__ void add(const float* a, const float* b, float* sum, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) sum[i] = a[i] + b[i];
+  if (i < n) sum[0] = a[0] + b[0];
+}
+
+void vector_add(const float* a, const float* b, float* sum, int n) {
+  for (int line = 0; line < 100000; ++line) fprintf(stderr, "line %8d\n", line);
+  add<<<(n + 255) / 256, 256>>>(a, b, sum, n);
+}
