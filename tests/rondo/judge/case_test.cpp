@@ -116,12 +116,13 @@ TEST(JudgeProblems, TheBoundIsBelowTheBestKnownSolution) {
 }
 
 TEST(JudgeVerdict, APictureHasTimesWithoutExponents) {
-  const Problem& problem = problem_named("overlapped_sum");
-  const simt::GpuProperties& gpu = *simt::gpu_named("a100");
-  Comparison comparison;
+  Verdict verdict;
+  verdict.problem = &problem_named("overlapped_sum");
+  verdict.gpu = simt::gpu_named("a100");
+  Comparison& comparison = verdict.comparison.emplace();
   comparison.yours.seconds = 1.2346e-3, comparison.best.seconds = 12.34e-6;
   comparison.slow.seconds = 0.9996e-3;
-  const std::string picture = verdict_svg({.problem = &problem, .gpu = &gpu, .comparison = comparison});
+  const std::string picture = verdict_svg(verdict);
   EXPECT_NE(picture.find("1,235 us"), picture.npos) << picture;
   EXPECT_NE(picture.find("12.3 us"), picture.npos) << picture;
   EXPECT_NE(picture.find("1,000 us"), picture.npos) << picture;

@@ -188,7 +188,9 @@ void read_output(const std::string& text, Trial& trial) {
     } else if (const size_t mark = line.find(kMark); mark != line.npos) {
       if (mark > 0) print(line.substr(0, mark));
       const std::string_view said = line.substr(mark + kMark.size());
-      in_finding = said.find(" of SIMT_") == said.npos;  // the sum at the end of the process
+      const bool is_sum = said.find(" of SIMT_") != said.npos;    // at the end of the process
+      const bool is_notice = said.rfind("blocked for ", 0) == 0;  // of a machine that is slow
+      in_finding = !is_sum && !is_notice;
       if (in_finding) trial.findings.push_back({.text = std::string(said)});
     } else {
       in_finding = false;
