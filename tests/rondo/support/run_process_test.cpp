@@ -25,8 +25,8 @@ TEST(RunProcess, LeavesVariablesOut) {
 TEST(RunProcess, FilesHaveALimit) {
   const TemporaryFolder folder("rondo-test");
   const std::string output = folder.path() / "output";
-  const ProcessEnd end =
-      run_process({"sh", "-c", "sleep 0.2; exec yes"}, {.standard_output = output, .file_bytes = 5000});
+  const ProcessEnd end = run_process({"sh", "-c", "sleep 0.2; exec head -c 20000 /dev/zero"},
+                                     {.standard_output = output, .file_bytes = 5000});
   EXPECT_EQ(end.signal, SIGXFSZ);
   EXPECT_EQ(std::filesystem::file_size(output), 5000u);
 }
