@@ -36,7 +36,7 @@ enum class TrialEnd : uint8_t {
   wrong,          // a result is wrong
   changed_input,  // an input has other values than before
   cuda_error,     // a launch was refused, or a device has failed
-  crashed,        // a signal, or an exit before the results
+  crashed,        // a signal or an exit code, before the results or after them
   time_limit
 };
 
