@@ -83,8 +83,8 @@ class Argument {
       read_bytes(scalar_, bytes);
       return;
     }
-    std::vector<char> content(bytes);
     for (int device = 0; device < header_.devices; ++device) {
+      std::vector<char>& content = contents_.emplace_back(bytes, char(0xFF));  // as memory that nobody wrote
       if (header_.role != 2) read_bytes(content.data(), bytes);
       require(cudaSetDevice(device), "cudaSetDevice");
       void* array = nullptr;
@@ -110,6 +110,13 @@ class Argument {
     }
   }
 
+  // The values before the first call.
+  void restore() const {
+    for (size_t i = 0; i < arrays_.size(); ++i)
+      require(cudaMemcpy(arrays_[i], contents_[i].data(), contents_[i].size(), cudaMemcpyDefault),
+              "a copy of an argument");
+  }
+
   void add_to(Results& results) const {
     if (header_.role == 0) return;
     std::vector<char> content(static_cast<size_t>(header_.count) * header_.element_bytes);
@@ -122,7 +129,8 @@ class Argument {
  private:
   Header header_;
   char scalar_[8] = {};
-  std::vector<void*> arrays_;  // by device
+  std::vector<void*> arrays_;                // by device
+  std::vector<std::vector<char>> contents_;  // before the first call
 };
 
 inline void synchronize_all(int devices) {
@@ -149,11 +157,16 @@ template <class... T, size_t... i>
 int call(void (*solution)(T...), std::index_sequence<i...>) {
   const auto counts = read_value<int32_t>();
   const auto devices = read_value<int32_t>();
+  const auto calls = read_value<int32_t>();
   std::vector<Argument> arguments(sizeof...(T));
   synchronize_all(devices);
   if (counts) require(simt::start_profile(), "the counts");
   cudaGetLastError();
   solution(arguments[i].template as<T>()...);
+  for (int more = 1; more < calls && error_of_devices(devices) == cudaSuccess; ++more) {
+    for (const Argument& argument : arguments) argument.restore();
+    solution(arguments[i].template as<T>()...);
+  }
   cudaError_t launch = cudaGetLastError();  // of a call that the solution did not check
   if (launch == cudaErrorNotReady)
     launch = cudaSuccess;  // an answer of cudaStreamQuery() and cudaEventQuery()

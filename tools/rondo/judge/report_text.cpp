@@ -11,7 +11,12 @@
 namespace rondo::program {
 namespace {
 
-std::string value_text(double value) { return std::isnan(value) ? "nan" : general(value, 7); }
+std::string value_text(double value) {
+  if (std::isnan(value)) return "nan";
+  constexpr double kExact = 1e15;
+  return value == std::floor(value) && std::abs(value) < kExact ? concat(static_cast<int64_t>(value))
+                                                                : general(value, 7);
+}
 
 void show_indented(const std::string& text, const char* indent, std::ostream& out) {
   for (size_t begin = 0; begin < text.size();) {
@@ -33,10 +38,10 @@ std::string failure_text(const Trial& trial) {
       const WrongElement& wrong = *trial.wrong;
       const std::string place = concat(wrong.array, "[", wrong.index, "]",
                                        wrong.device < 0 ? "" : concat(" of device ", wrong.device));
-      return concat(place,
-                    wrong.written ? concat(" is ", value_text(wrong.got)) : " is memory that nobody wrote",
-                    ", must be ", value_text(wrong.wanted), "; ", grouped(wrong.wrong), " of ",
-                    grouped(wrong.count), wrong.count == 1 ? " element is wrong" : " elements are wrong");
+      return concat(
+          place, wrong.written ? concat(" is ", value_text(wrong.got)) : " is memory that nobody wrote",
+          ", must be ", value_text(wrong.wanted), "; ", grouped(wrong.wrong), " of ", grouped(wrong.count),
+          wrong.count == 1 ? " element " : " elements ", wrong.wrong == 1 ? "is wrong" : "are wrong");
     }
     case TrialEnd::changed_input:
       return concat("the input ", trial.error, " was changed");
@@ -80,6 +85,10 @@ void show_comparison(const Verdict& verdict, std::ostream& out) {
   out << "The problem itself takes " << microseconds(comparison.bound_seconds) << " at least.\n\n";
   for (int star = 0; star < 3; ++star) out << (star < comparison.stars ? "★" : "☆");
   out << "\n";
+  if (comparison.stars == 0)
+    out << "No stars: the time by the counts is below what the problem needs, or nothing was launched; the "
+           "result "
+           "was not computed by kernels.\n";
   if (!comparison.missing.empty()) out << "For three stars: " << comparison.missing << ".\n";
 }
 
@@ -94,8 +103,9 @@ void show_verdict(const Verdict& verdict, std::ostream& out) {
   out << verdict.problem->title << ": " << name_of(verdict.judgement) << "\n";
   if (verdict.failure) {
     const FailedTrial& failure = *verdict.failure;
-    out << "  " << failure.sizes.text() << " (seed " << failure.seed << "): " << failure_text(failure.trial)
-        << "\n";
+    out << "  " << failure.sizes.text() << " (seed " << failure.seed << "): "
+        << (failure.second_call ? "in the second call of the function, with the same arguments, " : "")
+        << failure_text(failure.trial) << "\n";
     if (!failure.trial.output.empty()) {
       out << "  It printed:\n";
       show_indented(failure.trial.output, "    ", out);

@@ -20,9 +20,10 @@ namespace fs = std::filesystem;
 // The case as the harness reads it (harness.h).
 class CaseFile {
  public:
-  CaseFile(const Case& of, bool counts) {
-    add(static_cast<int32_t>(counts));
+  CaseFile(const Case& of, const TrialOptions& options) {
+    add(static_cast<int32_t>(options.counts));
     add(static_cast<int32_t>(of.devices));
+    add(static_cast<int32_t>(options.calls));
     for (const Argument& argument : of.arguments) {
       add(static_cast<uint8_t>(argument.role));
       add(static_cast<uint8_t>(argument.place));
@@ -243,7 +244,7 @@ Trial run_trial(const Case& of, const TrialOptions& options) {
                  output = options.folder / "output", run = options.folder / "run";
   fs::remove_all(run);
   fs::create_directory(run);
-  CaseFile(of, options.counts).write(input);
+  CaseFile(of, options).write(input);
   std::map<std::string, std::string> environment = options.environment;
   environment["SIMT_DEVICES"] = concat(of.devices);
   constexpr int64_t kMostFileBytes = int64_t{256} << 20;

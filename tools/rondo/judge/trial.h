@@ -59,6 +59,7 @@ struct TrialOptions {
   double seconds = 10;
   int64_t memory_bytes = 0;
   bool counts = false;
+  int calls = 1;  // of the solution in the process, each with the same arguments
 };
 
 // Throws an Error if the program can't be started.

@@ -4,6 +4,7 @@
 #include <rondo/tools/rondo/profile/forecast.h>
 #include <rondo/tools/rondo/profile/lines.h>
 #include <rondo/tools/rondo/profile/source_place.h>
+#include <rondo/tools/rondo/support/format.h>
 
 #include <algorithm>
 
@@ -12,6 +13,21 @@ namespace {
 
 bool is_race_of_streams(const TrialFinding& finding) {
   return finding.kind == FindingKind::race && finding.text.find("In kernel") == std::string::npos;
+}
+
+// Whether both accesses of a race are at one source line of global memory: "reads 4 bytes: ..., sum.cu:8 (sum)".
+bool is_of_one_line(const std::string& text) {
+  if (text.find("shared memory") != std::string::npos) return false;
+  std::vector<std::string> places;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    if (const size_t comma = line.rfind(", ");
+        line.find(" bytes: ") != std::string::npos && comma != std::string::npos)
+      places.push_back(line.substr(comma));
+    begin = end + 1;
+  }
+  return places.size() == 2 && places[0] == places[1];
 }
 
 void add_hints_of_findings(const Verdict& verdict, std::vector<Hint>& hints) {
@@ -35,10 +51,25 @@ void add_hints_of_findings(const Verdict& verdict, std::vector<Hint>& hints) {
           "a block uses what another block of the same launch writes, and blocks run in any order: let a "
           "second kernel use it",
           ""};
+    else if (finding.kind == FindingKind::race && is_of_one_line(finding.text))
+      hint = {"several threads read, change and write one value: atomicAdd(), or a sum of each block first",
+              ""};
     else if (finding.kind == FindingKind::race)
       hint = {"one thread uses what another one writes, and no barrier is between them", "A missing barrier"};
     else if (finding.kind == FindingKind::deadlock)
       hint = {"all threads of a block must reach the same __syncthreads()", ""};
+    else if (finding.text.find("a null pointer") != std::string::npos)
+      hint = {"a null pointer: cudaMalloc() failed, or its size was 0", ""};
+    else if (finding.text.find("may not touch") != std::string::npos)
+      hint = {
+          "memory of another device: cudaSetDevice() comes before a launch, cudaDeviceEnablePeerAccess() "
+          "before "
+          "an access",
+          ""};
+    else if (finding.text.rfind("the host ", 0) == 0)
+      hint = {"the host cannot use memory of a device: cudaMemcpy(), cudaMemset() and kernels can", ""};
+    else if (finding.text.find(" before an allocation") != std::string::npos)
+      hint = {"an index is negative", ""};
     else if (finding.kind == FindingKind::out_of_range)
       hint = {"the last block has threads beyond the end; an index that was made of two can leave each range",
               ""};
@@ -79,6 +110,25 @@ void add_hints_of_counts(const simt::ProgramProfile& profile, std::vector<Hint>&
                          "A 32-way bank conflict"});
     }
   }
+}
+
+// What is more than in the best known solution, if no line says it.
+void add_hint_of_excess(const Comparison& comparison, std::vector<Hint>& hints) {
+  constexpr double kMore = 1.1;
+  const std::pair<const char*, double Measure::*> counts[] = {
+      {"launches", &Measure::launches},
+      {"bytes of memory", &Measure::bytes},
+      {"sectors", &Measure::sectors},
+      {"wavefronts of shared memory", &Measure::wavefronts},
+      {"bytes of links", &Measure::link_bytes}};
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    const double yours = comparison.yours.*count, best = comparison.best.*count;
+    if (yours > kMore * best)
+      text += concat(text.empty() ? "" : ", ", name, " ", grouped(static_cast<int64_t>(yours + 0.5)),
+                     " instead of ", grouped(static_cast<int64_t>(best + 0.5)));
+  }
+  if (!text.empty()) hints.push_back({concat("above the best known solution: ", text), ""});
 }
 
 // Results stay on the devices; a copy to the host waits for them.
@@ -147,7 +197,8 @@ std::vector<Hint> hints_of(const Verdict& verdict) {
   std::vector<Hint> hints;
   if (verdict.failure) {
     const Trial& trial = verdict.failure->trial;
-    if (!trial.mistake.empty()) hints.push_back({trial.mistake, trial.mistake_section});
+    if (!trial.mistake.empty() && verdict.findings.empty())
+      hints.push_back({trial.mistake, trial.mistake_section});
     if (trial.unchecked_launch)
       hints.push_back(
           {"a CUDA call failed, and nothing noticed: look at what calls return, and at cudaGetLastError() "
@@ -157,6 +208,7 @@ std::vector<Hint> hints_of(const Verdict& verdict) {
   add_hints_of_findings(verdict, hints);
   if (verdict.comparison && verdict.comparison->stars < 3) {
     add_hints_of_counts(*verdict.profile, hints);
+    if (hints.empty() && verdict.comparison->stars > 0) add_hint_of_excess(*verdict.comparison, hints);
     add_hints_of_copies(verdict.problem->draw(verdict.problem->counted, 1), *verdict.profile, hints);
   }
   return hints;

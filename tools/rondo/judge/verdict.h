@@ -18,6 +18,7 @@ struct FailedTrial {
   Sizes sizes;
   uint64_t seed;
   Trial trial;
+  bool second_call = false;  // the first call was right
 };
 
 // The counts of a solution at Problem::counted.
@@ -36,7 +37,7 @@ struct Hint {
 struct Comparison {
   Measure yours, slow, best;
   double bound_seconds = 0;
-  int stars = 0;        // 1 to 3
+  int stars = 0;        // 1 to 3; 0: the GPU did not compute it
   std::string missing;  // what three stars need besides the time
 };
 
