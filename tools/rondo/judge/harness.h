@@ -1,5 +1,6 @@
 // What calls a solution: compiled with it, in the student's program. It reads the arguments from the standard
-// input (case_file.h), calls the solution, and writes the results to file 3. It knows no expected result.
+// input (CaseFile of trial.cpp), calls the solution, and writes the results to file 3. It knows no expected
+// result.
 #pragma once
 
 // First, because it renames functions that sources before C++20 may have.
@@ -67,7 +68,7 @@ class Results {
   std::string text_;
 };
 
-// Of the file; the order is that of case_file.cpp.
+// Of the file; the order is that of CaseFile.
 struct Header {
   uint8_t role, place;  // 0 scalar, 1 input, 2 output, 3 in and out; 0 device, 1 pinned, 2 every device
   uint16_t element_bytes;

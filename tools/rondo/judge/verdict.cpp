@@ -15,7 +15,8 @@ bool is_race_of_streams(const TrialFinding& finding) {
   return finding.kind == FindingKind::race && finding.text.find("In kernel") == std::string::npos;
 }
 
-// Whether both accesses of a race are at one source line of global memory: "reads 4 bytes: ..., sum.cu:8 (sum)".
+// Whether both accesses of a race to global memory are at one source line, as in "reads 4 bytes: ..., sum.cu:8
+// (sum)".
 bool is_of_one_line(const std::string& text) {
   if (text.find("shared memory") != std::string::npos) return false;
   std::vector<std::string> places;

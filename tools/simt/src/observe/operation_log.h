@@ -4,6 +4,7 @@
 #include <simt/counted_operations.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,19 +18,18 @@ class OperationLog {
  public:
   explicit OperationLog(const OperationOrder& order) : order_(order) {}
 
-  // Of the running operation. The place of the launch, for add_links().
-  size_t add_launch(size_t kernel, int device) {
+  // Of the running operation. The place of the launch, for add_links(); nothing if it is not counted.
+  std::optional<size_t> add_launch(size_t kernel, int device) {
     CountedOperation operation;
     operation.kernel = kernel;
     operation.device = device;
-    const size_t place = entries_.size();
-    add(std::move(operation));
-    return place;
+    if (!add(std::move(operation))) return std::nullopt;
+    return entries_.size() - 1;
   }
-  void add_links(size_t launch, const LinkBytes& host, const LinkBytes& peer) {
-    if (launch >= entries_.size()) return;  // it is not counted
-    entries_[launch].operation.host_link = host;
-    entries_[launch].operation.peer_link = peer;
+  void add_links(std::optional<size_t> launch, const LinkBytes& host, const LinkBytes& peer) {
+    if (!launch) return;
+    entries_[*launch].operation.host_link = host;
+    entries_[*launch].operation.peer_link = peer;
   }
   void add(const Transfer& transfer) {
     const auto place = [](int device) { return device == Memory::kHost ? kHostMemory : device; };
@@ -66,13 +66,16 @@ class OperationLog {
     CountedOperation operation;
   };
 
-  void add(CountedOperation operation) {
+  // Whether it is counted.
+  bool add(CountedOperation operation) {
     const IssuedOperation* const issued = detail::running_operation;
-    if (!issued) return;  // issued before the profile began, or a cluster that a test runs
-    if (entries_.size() == kMostCountedOperations)
+    if (!issued) return false;  // issued before the profile began, or a cluster that a test runs
+    if (entries_.size() == kMostCountedOperations) {
       ++uncounted_;
-    else
-      entries_.push_back({issued->number, issued->before, std::move(operation)});
+      return false;
+    }
+    entries_.push_back({issued->number, issued->before, std::move(operation)});
+    return true;
   }
 
   const OperationOrder& order_;

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 
@@ -109,7 +110,7 @@ struct Entry {
 // A launch that has begun.
 struct Running {
   Entry* entry = nullptr;
-  size_t operation = 0;  // its place among the operations
+  std::optional<size_t> operation;  // its place among the operations, if it is counted
   bool observed = false;
   uint64_t blocks_left = 0;
   LaunchSectors sectors;
