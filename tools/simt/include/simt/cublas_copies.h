@@ -2,6 +2,7 @@
 // in column-major order.
 #pragma once
 
+#include <cublas_v2.h>  // the statuses; it includes this file after them
 #include <cuda_runtime.h>
 
 #include <algorithm>

@@ -54,7 +54,7 @@ bool is_of_program(uintptr_t address) {
                      [&](const Interval& interval) { return interval.contains(address); });
 }
 
-std::string verb(AccessKind kind, size_t bytes) {
+std::string verb_of(AccessKind kind, size_t bytes) {
   const char* const what = kind == AccessKind::load || kind == AccessKind::async_copy_load ? "reads "
                            : kind == AccessKind::atomic                                    ? "updates "
                                                                                            : "writes ";
@@ -112,7 +112,7 @@ void check_bounds_of_kernel(const void* place, uintptr_t address, size_t bytes, 
   const std::string why = refusal(block.kernel(), address, bytes);
   if (why.empty()) return;
   block.fail(cudaErrorIllegalAddress,
-             [&] { return verb(kind, bytes) + " at " + text_of(source_lines(place)) + ": " + why; });
+             [&] { return verb_of(kind, bytes) + " at " + text_of(source_lines(place)) + ": " + why; });
 }
 
 void check_bounds_of_shared(const void* place, uintptr_t address, size_t bytes, AccessKind kind) {
@@ -121,7 +121,7 @@ void check_bounds_of_shared(const void* place, uintptr_t address, size_t bytes, 
   const size_t offset = address - reinterpret_cast<uintptr_t>(detail::shared_begin);
   if (block.has_shared(offset, bytes)) return;
   block.fail(cudaErrorIllegalAddress, [&] {
-    return verb(kind, bytes) + " at " + text_of(source_lines(place)) + ": " + block.describe_shared(offset);
+    return verb_of(kind, bytes) + " at " + text_of(source_lines(place)) + ": " + block.describe_shared(offset);
   });
 }
 
@@ -141,7 +141,7 @@ void check_bounds_of_host(const void* place, uintptr_t address, size_t bytes, Ac
   }
   ++host_findings;
   const auto allocation = memory.arena().nearest(address);
-  std::fprintf(stderr, "simt: the host %s at %s: %s%s\n", verb(kind, bytes).c_str(),
+  std::fprintf(stderr, "simt: the host %s at %s: %s%s\n", verb_of(kind, bytes).c_str(),
                text_of(source_lines(place)).c_str(),
                allocation ? description_of(*allocation, address).c_str() : "unknown memory",
                inside ? "; cudaMemcpy() copies it to the host" : "");

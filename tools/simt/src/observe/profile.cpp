@@ -448,7 +448,7 @@ std::unique_ptr<Profiler> profiler;
 // Blocks may still hold a pointer to a profiler that has been stopped.
 std::vector<std::unique_ptr<Profiler>> stopped;
 
-void start(Runtime& runtime, const ProfileOptions& options) {
+void start_counting(Runtime& runtime, const ProfileOptions& options) {
   profiler = std::make_unique<Profiler>(options, runtime.order);
   runtime.order.start();
   active_observer = profiler.get();
@@ -479,12 +479,12 @@ cudaError_t start_profile(const ProfileOptions& options) {
   return answer([&](Runtime& runtime) {
     if (profiler || active_observer) return cudaErrorInvalidValue;
     runtime.scheduler.wait_all();
-    start(runtime, options);
+    start_counting(runtime, options);
     return cudaSuccess;
   });
 }
 
-void count_whole_program(Runtime& runtime) { start(runtime, {}); }
+void count_whole_program(Runtime& runtime) { start_counting(runtime, {}); }
 
 // Empty if the program has stopped the profile itself.
 ProgramProfile counts_of_whole_program() { return profiler ? profiler->program() : ProgramProfile(); }
