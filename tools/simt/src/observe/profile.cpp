@@ -444,14 +444,14 @@ class Profiler final : public Observer {
 thread_local constinit const Kernel* Profiler::kernel_ = nullptr;
 
 std::mutex profile_mutex;
-std::unique_ptr<Profiler> profiler;
-// Blocks may still hold a pointer to a profiler that has been stopped.
-std::vector<std::unique_ptr<Profiler>> stopped;
+// Not destroyed: blocks may still hold a pointer to one that has been stopped, and the counts of a whole program
+// are written when it exits.
+constinit Profiler* profiler = nullptr;
 
 void start_counting(Runtime& runtime, const ProfileOptions& options) {
-  profiler = std::make_unique<Profiler>(options, runtime.order);
+  profiler = new Profiler(options, runtime.order);
   runtime.order.start();
-  active_observer = profiler.get();
+  active_observer = profiler;
 }
 
 // Stops the profiler, and returns what `get` reads from it.
@@ -464,8 +464,7 @@ auto stop(Get get) {
   runtime.scheduler.wait_all();
   active_observer = nullptr;
   runtime.order.stop();
-  result = get(*profiler);
-  stopped.push_back(std::move(profiler));
+  result = get(*std::exchange(profiler, nullptr));
   return result;
 }
 
