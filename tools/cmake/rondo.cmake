@@ -133,19 +133,13 @@ function(rondo_target name)
     set_property(GLOBAL APPEND PROPERTY rondo_kernel_targets ${name})
   endif()
   if(RONDO_CUDA)
-    # The smallest archives are for users. Their compression takes a seventh of the time of compiling a large
-    # file.
-    set(compression size)
-    if(RONDO_PTX)
-      set(compression balance)
-    endif()
     # Register spills are performance bugs here: ptxas warns about them, and rondo_werror_nvcc turns them into
     # errors. Kernels are hidden: of two shared libraries with Rondo inside, each must launch its own. From
     # CUDA 13.0 on that is nvcc's default. Diagnostic 1407: launch() is hidden, and some of its instances are
     # local to a file, which are not visible anyway.
     target_compile_options(${name} PRIVATE
       $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${rondo_host_warnings} -Xptxas=-warn-spills
-        $<$<BOOL:${RONDO_LINE_TABLES}>:-lineinfo> --compress-mode=${compression} --extended-lambda
+        $<$<BOOL:${RONDO_LINE_TABLES}>:-lineinfo> --compress-mode=size --extended-lambda
         --device-entity-has-hidden-visibility=true --static-global-template-stub=true
         --diag-suppress=1407>)
     if(rondo_werror_nvcc)
