@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace rondo {
 
@@ -15,6 +16,10 @@ namespace rondo {
 // disk is full. After an error the temporary is removed and the file is unchanged, unless only the
 // synchronisation of the folder failed; the message then says that the file was replaced.
 void replace_file(const std::string& path, std::span<const std::span<const std::byte>> pieces);
+inline void replace_file(const std::string& path, std::string_view contents) {
+  const std::span<const std::byte> piece = std::as_bytes(std::span(contents));
+  replace_file(path, {&piece, 1});
+}
 
 // The file that `path` refers to after links have been followed. Two names of the same file give the same
 // result. Throws as replace_file() does.

@@ -23,11 +23,6 @@ std::string read_file(const fs::path& path) {
   return RegularFile(path.string()).contents<std::string>(kMostBytes);
 }
 
-void write_file(const fs::path& path, const std::string& text) {
-  const std::span<const std::byte> piece = std::as_bytes(std::span(text));
-  replace_file(path.string(), {&piece, 1});
-}
-
 [[noreturn]] void refuse_source(const std::string& file, const char* by) {
   throw NotCompiled(bad_argument("'", file, "' was not compiled: the errors of ", by, " are above"));
 }
@@ -99,7 +94,7 @@ Toolchain::Toolchain(const CudaArguments& arguments, fs::path folder)
 std::vector<std::string> Toolchain::language() const {
   if (!is_before_cxx20(arguments_.standard)) return {"-std=" + arguments_.standard};
   const char* const prefix = arguments_.standard[0] == 'g' ? "gnu++" : "c++";
-  return {concat("-std=", prefix, "20"), "-fno-char8_t", "-Wno-volatile", "-DSIMT_BEFORE_CXX20"};
+  return {concat("-std=", prefix, "20"), "-fno-char8_t", "-Wno-volatile"};
 }
 
 std::vector<std::string> Toolchain::preprocessing() const {
@@ -129,12 +124,11 @@ std::vector<std::string> Toolchain::code_options() const {
 fs::path Toolchain::translate(const std::string& file, const fs::path& stem) const {
   const fs::path preprocessed = fs::path(stem) += ".ii", translated = fs::path(stem) += ".translated.ii",
                  errors = fs::path(stem) += ".errors";
-  std::vector<std::string> command = {
-      arguments_.compiler, "-E",          "-x", "c++", "-include", "cuda_runtime.h",
-      "-DSIMT_TRANSLATE",  "-D__CUDACC__"};
+  std::vector<std::string> command = {arguments_.compiler, "-E", "-x", "c++"};
   for (const std::vector<std::string>& options : {language(), preprocessing()})
     command.insert(command.end(), options.begin(), options.end());
-  command.insert(command.end(), {file, "-o", preprocessed.string()});
+  command.insert(command.end(), {"-include", "cuda_runtime.h", "-DSIMT_TRANSLATE", "-D__CUDACC__", file, "-o",
+                                 preprocessed.string()});
   const int status = run_process(command, {.standard_error = errors.string()}).code;
   const std::string messages = read_file(errors);
   std::cerr << messages << std::flush;
@@ -148,7 +142,7 @@ fs::path Toolchain::translate(const std::string& file, const fs::path& stem) con
   for (const auto& problem : translation.problems)
     std::cerr << problem.file << ":" << problem.line << ": error: " << problem.message << "\n";
   if (!translation.problems.empty()) refuse_source(file, "the translation");
-  write_file(translated, translation.text);
+  replace_file(translated.string(), translation.text);
   return translated;
 }
 

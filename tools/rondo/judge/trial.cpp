@@ -6,7 +6,6 @@
 #include <rondo/tools/rondo/support/run_process.h>
 #include <simt/check.h>
 
-#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -33,10 +32,7 @@ class CaseFile {
       bytes_.append(reinterpret_cast<const char*>(argument.content.data()), argument.content.size());
     }
   }
-  void write(const fs::path& path) const {
-    const std::span<const std::byte> piece = std::as_bytes(std::span(bytes_));
-    replace_file(path.string(), {&piece, 1});
-  }
+  const std::string& bytes() const { return bytes_; }
 
  private:
   template <class T>
@@ -244,7 +240,7 @@ Trial run_trial(const Case& of, const TrialOptions& options) {
                  output = options.folder / "output", run = options.folder / "run";
   fs::remove_all(run);
   fs::create_directory(run);
-  CaseFile(of, options).write(input);
+  replace_file(input.string(), CaseFile(of, options).bytes());
   std::map<std::string, std::string> environment = options.environment;
   environment["SIMT_DEVICES"] = concat(of.devices);
   constexpr int64_t kMostFileBytes = int64_t{256} << 20;

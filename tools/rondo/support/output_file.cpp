@@ -79,9 +79,8 @@ std::string OutputFile::shown() const { return printable(path_); }
 
 void OutputFile::write(std::string_view contents) const {
   const DeferredSignals until_the_temporary_is_gone;
-  const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(contents))};
   try {
-    replace_file(path_, pieces);
+    replace_file(path_, contents);
   } catch (const Error& error) {
     if (error.status().code() != StatusCode::bad_argument) throw;
     throw Error(Status(StatusCode::out_of_resources, error.what()));

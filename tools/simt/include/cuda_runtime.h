@@ -3,13 +3,6 @@
 
 #define __CUDA_RUNTIME_H__  // programs ask whether CUDA's header was included
 
-// A source of that time may have a function of this name.
-#if defined(SIMT_BEFORE_CXX20) && !defined(_GLIBCXX_CMATH)
-#define lerp simt_lerp_of_cxx20
-#include <math.h>
-#undef lerp
-#endif
-
 #include <cuda_runtime_api.h>
 #include <simt/device.h>
 #include <simt/kernel_functions.h>
