@@ -65,7 +65,7 @@ void show_copies(const simt::ProgramProfile& profile, std::ostream& out) {
   };
   std::map<std::pair<int, int>, Sum> sums;
   for (const simt::CountedOperation& operation : profile.operations) {
-    if (operation.kernel || operation.from == operation.to) continue;
+    if (!operation.is_copy()) continue;
     Sum& sum = sums[{operation.from, operation.to}];
     ++sum.copies;
     sum.bytes += static_cast<int64_t>(operation.bytes);

@@ -16,13 +16,7 @@ std::vector<simt::AccessCounts> accesses_by_line(const simt::KernelProfile& prof
         lines.try_emplace({source_place(access), access.space, access.kind, access.bytes}, access);
     if (fresh) continue;
     simt::AccessCounts& sum = line->second;
-    sum.requests += access.requests;
-    sum.lanes += access.lanes;
-    sum.sectors += access.sectors;
-    sum.least_sectors += access.least_sectors;
-    sum.wavefronts += access.wavefronts;
-    sum.least_wavefronts += access.least_wavefronts;
-    sum.same_address += access.same_address;
+    sum += access;
     if (worst_excess(access) > worst_excess(sum)) sum.worst = access.worst;
   }
   std::vector<simt::AccessCounts> accesses;

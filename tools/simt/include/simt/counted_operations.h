@@ -28,6 +28,9 @@ struct CountedOperation {
   // The operations that come before it by streams, events, graphs and waits of the host: their places in the
   // list. Those that follow from others are left out.
   std::vector<size_t> after;
+
+  bool is_copy() const { return !kernel && from != to; }
+  bool is_with_host() const { return !kernel && (from == kHostMemory || to == kHostMemory); }
 };
 
 inline constexpr size_t kMostCountedOperations = 4096;

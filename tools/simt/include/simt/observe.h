@@ -60,6 +60,18 @@ struct AccessCounts {
   WarpAccess worst;  // the first request with the most sectors or wavefronts over the least
 
   uint64_t bytes_requested() const { return lanes * static_cast<uint64_t>(bytes); }
+
+  // Adds the counts of another access. What describes the access, `worst` included, stays.
+  AccessCounts& operator+=(const AccessCounts& other) {
+    requests += other.requests;
+    lanes += other.lanes;
+    sectors += other.sectors;
+    least_sectors += other.least_sectors;
+    wavefronts += other.wavefronts;
+    least_wavefronts += other.least_wavefronts;
+    same_address += other.same_address;
+    return *this;
+  }
 };
 
 // All launches of one kernel with the same shape. With a limit on the blocks (ProfileOptions), the counts are

@@ -17,6 +17,8 @@ struct Transfer {
   cudaMemcpyKind kind = cudaMemcpyDefault;  // of a copy
   unsigned value = 0, element_bytes = 1;    // of a fill
   int to_device = 0, from_device = 0;       // Memory::kHost: of the host
+  bool frees =
+      false;  // cudaFreeAsync: a fill that moves nothing, because what it frees has no value any more
 
   size_t rows() const { return height * depth; }
   char* to_row(size_t row) const {

@@ -92,6 +92,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
     auto operation = std::make_shared<Operation>();
     operation->device = stream->device;
     operation->transfer = {"cudaFreeAsync", pointer, nullptr, range->bytes, 0, range->bytes, 1};
+    operation->transfer->frees = true;
     operation->run = [&runtime, pointer](uint64_t) {
       const cudaError_t error = runtime.memory.release(pointer, false);
       return error == cudaSuccess ? Fault{}

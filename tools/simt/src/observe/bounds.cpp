@@ -121,7 +121,8 @@ void check_bounds_of_shared(const void* place, uintptr_t address, size_t bytes, 
   const size_t offset = address - reinterpret_cast<uintptr_t>(detail::shared_begin);
   if (block.has_shared(offset, bytes)) return;
   block.fail(cudaErrorIllegalAddress, [&] {
-    return verb_of(kind, bytes) + " at " + text_of(source_lines(place)) + ": " + block.describe_shared(offset);
+    return verb_of(kind, bytes) + " at " + text_of(source_lines(place)) + ": " +
+           block.describe_shared(offset);
   });
 }
 

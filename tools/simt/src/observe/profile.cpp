@@ -63,13 +63,7 @@ void keep_worst(InstructionCounts& counts, const WarpAccess& request, int excess
 }
 
 void add(InstructionCounts& sum, const InstructionCounts& counts) {
-  sum.requests += counts.requests;
-  sum.lanes += counts.lanes;
-  sum.sectors += counts.sectors;
-  sum.least_sectors += counts.least_sectors;
-  sum.wavefronts += counts.wavefronts;
-  sum.least_wavefronts += counts.least_wavefronts;
-  sum.same_address += counts.same_address;
+  sum += counts;
   keep_worst(sum, counts.worst, counts.excess);
 }
 
@@ -266,7 +260,7 @@ class Profiler final : public Observer {
   }
 
   void transfer(const Transfer& transfer) override {
-    if (std::strcmp(transfer.name, "cudaFreeAsync") == 0) return;  // it moves no bytes
+    if (transfer.frees) return;  // it moves no bytes
     std::lock_guard lock(mutex_);
     operations_.add(transfer);
   }
@@ -444,8 +438,8 @@ class Profiler final : public Observer {
 thread_local constinit const Kernel* Profiler::kernel_ = nullptr;
 
 std::mutex profile_mutex;
-// Not destroyed: blocks may still hold a pointer to one that has been stopped, and the counts of a whole program
-// are written when it exits.
+// Not destroyed: blocks may still hold a pointer to one that has been stopped, and the counts of a whole
+// program are written when it exits.
 constinit Profiler* profiler = nullptr;
 
 void start_counting(Runtime& runtime, const ProfileOptions& options) {
@@ -458,14 +452,12 @@ void start_counting(Runtime& runtime, const ProfileOptions& options) {
 template <class Get>
 auto stop(Get get) {
   std::lock_guard lock(profile_mutex);
-  decltype(get(*profiler)) result;
-  if (!profiler) return result;
+  if (!profiler) return decltype(get(*profiler))();
   Runtime& runtime = Runtime::get();
   runtime.scheduler.wait_all();
   active_observer = nullptr;
   runtime.order.stop();
-  result = get(*std::exchange(profiler, nullptr));
-  return result;
+  return get(*std::exchange(profiler, nullptr));
 }
 
 }  // namespace
