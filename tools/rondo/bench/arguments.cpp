@@ -7,14 +7,6 @@ namespace rondo::program {
 namespace {
 
 constexpr int64_t kMostSamples = 1'000'000;
-constexpr double kMostSeconds = 3600;
-
-double read_seconds(const std::string& text) {
-  const std::optional<double> value = read_number<double>(text);
-  if (value && *value > 0 && *value <= kMostSeconds) return *value;  // false for NaN
-  throw Error(
-      bad_argument("--time is '", text, "', must be a number of seconds above 0 and at most ", kMostSeconds));
-}
 
 // "m=1024,n=1024,k=1024,batch=1", or for each kind "batch: rows=..., ..."
 std::string sizes_text(const bench::Operator& of) {
@@ -73,7 +65,7 @@ void add_measurement(const Command& command, BenchArguments& to) {
                   kMostSamples);
   command
       .add("--time", "SEC", concat("Seconds on the device, of each row [", to.seconds, "]"),
-           [&](const std::string& s) { to.seconds = read_seconds(s); })
+           [&](const std::string& s) { to.seconds = read_seconds("--time", s); })
       .excludes(samples);
   const std::vector<std::string> peers = peers_of(to.operation);
   add_word(command, "--peer", "NAME", concat("Also time a peer, in turns: ", any_of(peers)), to.peer, peers);

@@ -11,14 +11,6 @@ namespace rondo::program {
 namespace {
 
 constexpr int kMostSeeds = 1000, kMostHints = 100;
-constexpr double kMostSeconds = 3600;
-
-double read_seconds(const std::string& text) {
-  const std::optional<double> value = read_number<double>(text);
-  if (value && *value > 0 && *value <= kMostSeconds) return *value;  // false for NaN
-  throw Error(
-      bad_argument("--time is '", text, "', must be a number of seconds above 0 and at most ", kMostSeconds));
-}
 
 void add_name_of_problem(const Command& command, std::string& to) {
   command
@@ -59,7 +51,7 @@ void add_check_options(const Command& check, JudgeCheckArguments& to) {
   add_integer(check, "--seeds", "N", concat("The number of seeds [", to.seeds, "]"), to.seeds, 1, kMostSeeds);
   check.add("--time", "SEC",
             concat("The most seconds of a run; with checks and counts 6 times as many [", to.seconds, "]"),
-            [&to](const std::string& s) { to.seconds = read_seconds(s); });
+            [&to](const std::string& s) { to.seconds = read_seconds("--time", s); });
   check.add("--memory", "SIZE", "The most memory of a run [2GiB]", [&to](const std::string& s) {
     to.memory_bytes = parse_byte_count("--memory", s, int64_t{64} << 20);
   });

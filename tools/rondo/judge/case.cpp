@@ -1,7 +1,8 @@
+#include <cuda_fp16.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/judge/case.h>
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -29,13 +30,8 @@ std::vector<float> CaseRandom::floats(int64_t count, float low, float high) {
 std::vector<uint16_t> CaseRandom::halves(int64_t count) {
   // Multiples of 2^-10 in [-1, 1) are float16 numbers.
   std::vector<uint16_t> values(static_cast<size_t>(count));
-  for (uint16_t& bits : values) {
-    const int step = integer(-1024, 1023), magnitude = std::abs(step);
-    const int top = std::bit_width(static_cast<unsigned>(magnitude)) - 1;  // of 2^top <= magnitude
-    const int exponent = magnitude == 0 ? 0 : top - 10 + 15;
-    const int fraction = magnitude == 0 ? 0 : (magnitude << (10 - top)) & 0x3FF;
-    bits = static_cast<uint16_t>((step < 0 ? 0x8000 : 0) | exponent << 10 | fraction);
-  }
+  for (uint16_t& bits : values)
+    bits = __half_as_ushort(__float2half(static_cast<float>(integer(-1024, 1023)) * 0x1p-10f));
   return values;
 }
 
@@ -44,13 +40,7 @@ int CaseRandom::integer(int low, int high) {
   return low + static_cast<int>((engine_() >> 32) * range >> 32);
 }
 
-double half_value(uint16_t bits) {
-  const int exponent = bits >> 10 & 31, fraction = bits & 0x3FF;
-  const double magnitude = exponent == 31  ? (fraction ? NAN : INFINITY)
-                           : exponent == 0 ? std::ldexp(fraction, -24)
-                                           : std::ldexp(1024 + fraction, exponent - 25);
-  return bits & 0x8000 ? -magnitude : magnitude;
-}
+double half_value(uint16_t bits) { return __half2float(__ushort_as_half(bits)); }
 
 const char* name_of(Element element) {
   constexpr const char* kNames[] = {"float32", "float16", "int32", "uint32", "uint8"};
@@ -77,6 +67,16 @@ double Case::least_bytes() const {
     bytes += argument.role == Role::in_out ? 2 * array : array;
   }
   return bytes;
+}
+
+std::optional<uint64_t> Case::least_pinned_bytes() const {
+  std::optional<uint64_t> least;
+  for (const Argument& argument : arguments) {
+    if (argument.place != Place::pinned) continue;
+    const uint64_t bytes = static_cast<uint64_t>(argument.count) * bytes_of(argument.element);
+    least = std::min(least.value_or(bytes), bytes);
+  }
+  return least;
 }
 
 }  // namespace rondo::program

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -133,6 +133,8 @@ class Case {
 
   // The bytes of arrays in device memory that the call must read or write once.
   double least_bytes() const;
+  // The bytes of the smallest pinned array; nothing if there is none.
+  std::optional<uint64_t> least_pinned_bytes() const;
 
  private:
   template <class T>

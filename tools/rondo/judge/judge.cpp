@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <future>
-#include <iostream>
 
 #include "rondo_judge_texts.h"
 
@@ -21,20 +20,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write_text(const fs::path& path, const std::string& text) {
-  const std::span<const std::byte> piece = std::as_bytes(std::span(text));
-  replace_file(path.string(), {&piece, 1});
-}
-
 // Compiles the solution with what calls it.
 class SolutionProgram {
  public:
   SolutionProgram(const JudgeCheckArguments& arguments, const Problem& problem)
       : folder_("rondo-judge"), harness_folder_("rondo-judge") {
     const fs::path harness = harness_folder_.path() / "harness.cpp";
-    write_text(harness_folder_.path() / "harness.h", kJudgeHarness);
-    write_text(harness, concat("#include \"harness.h\"\n", problem.declaration,
-                               ";\nint main() { return judge::run(&", problem.name, "); }\n"));
+    replace_file(harness_folder_.path() / "harness.h", kJudgeHarness);
+    replace_file(harness, concat("#include \"harness.h\"\n", problem.declaration,
+                                 ";\nint main() { return judge::run(&", problem.name, "); }\n"));
     CudaArguments compiled;
     compiled.files = {arguments.file};
     compiled.definitions = {"RONDO_JUDGE"};
@@ -72,19 +66,19 @@ class Judge {
   }
 
  private:
-  Trial run(const Sizes& sizes, uint64_t seed, std::map<std::string, std::string> environment, double seconds,
+  Trial run(const Case& of, uint64_t seed, std::map<std::string, std::string> environment, double seconds,
             bool counts = false, int calls = 1) {
     environment["SIMT_GPU"] = arguments_.gpu;
     environment["SIMT_SEED"] = concat(seed);
     environment["SIMT_LATE_COPIES"] = concat(seed % 2);
     ++verdict_.trials;
-    return run_trial(problem_.draw(sizes, seed), {.program = program_.program(),
-                                                  .folder = program_.folder(),
-                                                  .environment = std::move(environment),
-                                                  .seconds = seconds,
-                                                  .memory_bytes = arguments_.memory_bytes,
-                                                  .counts = counts,
-                                                  .calls = calls});
+    return run_trial(of, {.program = program_.program(),
+                          .folder = program_.folder(),
+                          .environment = std::move(environment),
+                          .seconds = seconds,
+                          .memory_bytes = arguments_.memory_bytes,
+                          .counts = counts,
+                          .calls = calls});
   }
 
   void fail(const Sizes& sizes, uint64_t seed, Trial trial, bool second_call = false) {
@@ -97,7 +91,7 @@ class Judge {
     for (const Sizes& sizes : problem_.sizes) {
       for (int i = 0; i < arguments_.seeds; ++i) {
         const uint64_t seed = arguments_.seed + static_cast<uint64_t>(i);
-        Trial trial = run(sizes, seed, {}, arguments_.seconds);
+        Trial trial = run(problem_.draw(sizes, seed), seed, {}, arguments_.seconds);
         if (trial.end == TrialEnd::right) continue;
         const bool ends = trial.end != TrialEnd::time_limit;
         fail(sizes, seed, std::move(trial));
@@ -105,7 +99,8 @@ class Judge {
         return false;
       }
       // A static variable, or one of a device, may keep what the first call left.
-      Trial again = run(sizes, arguments_.seed, {}, 2 * arguments_.seconds, /*counts=*/false, /*calls=*/2);
+      Trial again = run(problem_.draw(sizes, arguments_.seed), arguments_.seed, {}, 2 * arguments_.seconds,
+                        /*counts=*/false, /*calls=*/2);
       if (again.end == TrialEnd::right) continue;
       fail(sizes, arguments_.seed, std::move(again), /*second_call=*/true);
       return false;
@@ -114,7 +109,8 @@ class Judge {
   }
 
   Trial checked(const Sizes& sizes, uint64_t seed) {
-    return run(sizes, seed, {{"SIMT_CHECK", "1"}, {"SIMT_BOUNDS", "1"}}, kObserved * arguments_.seconds);
+    return run(problem_.draw(sizes, seed), seed, {{"SIMT_CHECK", "1"}, {"SIMT_BOUNDS", "1"}},
+               kObserved * arguments_.seconds);
   }
 
   void take_findings(const Sizes& sizes, Trial trial) {
@@ -139,17 +135,18 @@ class Judge {
   }
 
   void compare() {
-    Trial trial = run(problem_.counted, arguments_.seed, {}, kObserved * arguments_.seconds, /*counts=*/true);
+    const Case counted = problem_.draw(problem_.counted, arguments_.seed);
+    Trial trial = run(counted, arguments_.seed, {}, kObserved * arguments_.seconds, /*counts=*/true);
     if (trial.end != TrialEnd::right || !trial.counts)
       return fail(problem_.counted, arguments_.seed, std::move(trial));
-    const Case counted = problem_.draw(problem_.counted, arguments_.seed);
     verdict_.profile = std::move(trial.counts);
     Comparison& comparison = verdict_.comparison.emplace();
-    const ReferenceCounts& reference = reference_counts(problem_);
+    const ReferenceCounts reference = reference_counts(problem_);
     comparison.yours = measure_of(*verdict_.profile, counted, *verdict_.gpu);
     comparison.slow = measure_of(reference.slow, counted, *verdict_.gpu);
     comparison.best = measure_of(reference.best, counted, *verdict_.gpu);
-    comparison.bound_seconds = problem_.least_seconds(*verdict_.gpu);
+    comparison.bound_seconds = problem_.least_seconds(counted, *verdict_.gpu);
+    comparison.pinned_bytes = counted.least_pinned_bytes();
     const double yours = comparison.yours.seconds, best = comparison.best.seconds;
     comparison.stars = best >= 0.9 * yours ? 3 : yours <= std::sqrt(best * comparison.slow.seconds) ? 2 : 1;
     if (comparison.yours.launches == 0 || yours < comparison.bound_seconds) comparison.stars = 0;
@@ -198,7 +195,7 @@ void start_problem(const JudgeStartArguments& arguments, std::ostream& out) {
   fs::create_directories(folder, error);
   if (error) throw Error(bad_argument("--folder is '", folder.string(), "': ", error.message()));
   for (const auto& [extension, text] : texts)
-    write_text(folder / (std::string(problem.name) + extension), text);
+    replace_file(folder / (std::string(problem.name) + extension), text);
   const std::string file = (folder / (std::string(problem.name) + ".cu")).lexically_normal().string();
   out << problem.title << ": " << (folder / problem.name).lexically_normal().string()
       << ".md has the problem. Write " << problem.name << "() in\n  " << file

@@ -17,9 +17,14 @@ Case Problem::draw(const Sizes& of, uint64_t seed) const {
   return result;
 }
 
-double Problem::least_seconds(const simt::GpuProperties& gpu) const {
+bool Problem::has_several_devices() const {
+  for (const auto& [name, value] : counted.all())
+    if (name == "devices") return value > 1;
+  return false;
+}
+
+double Problem::least_seconds(const Case& of, const simt::GpuProperties& gpu) const {
   if (bound) return bound(counted, gpu);
-  const Case of = draw(counted, 1);
   return std::max(of.least_bytes() / (gpu.dram_gb_s * 1e9), of.flops / (gpu.fp32_tflops() * 1e12));
 }
 

@@ -29,7 +29,9 @@ struct Problem {
   // What a solution with three stars must use; a sentence if it does not, else empty.
   std::string (*missing)(const simt::ProgramProfile& profile) = nullptr;
 
-  double least_seconds(const simt::GpuProperties& gpu) const;
+  // `of` has the sizes `counted`.
+  double least_seconds(const Case& of, const simt::GpuProperties& gpu) const;
+  bool has_several_devices() const;
   Case draw(const Sizes& of, uint64_t seed) const;
 };
 

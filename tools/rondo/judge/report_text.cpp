@@ -83,12 +83,10 @@ void show_comparison(const Verdict& verdict, std::ostream& out) {
   rows.push_back({"bound by", comparison.yours.bound, comparison.slow.bound, comparison.best.bound});
   show_table(rows, out, 1);
   out << "The problem itself takes " << microseconds(comparison.bound_seconds) << " at least.\n\n";
-  for (int star = 0; star < 3; ++star) out << (star < comparison.stars ? "★" : "☆");
-  out << "\n";
+  out << stars_text(comparison.stars) << "\n";
   if (comparison.stars == 0)
     out << "No stars: the time by the counts is below what the problem needs, or nothing was launched; the "
-           "result "
-           "was not computed by kernels.\n";
+           "result was not computed by kernels.\n";
   if (!comparison.missing.empty()) out << "For three stars: " << comparison.missing << ".\n";
 }
 
@@ -97,6 +95,12 @@ void show_comparison(const Verdict& verdict, std::ostream& out) {
 std::string microseconds(double seconds) {
   const double us = seconds * 1e6;
   return concat(us < 999.5 ? general(us, 3) : grouped(static_cast<int64_t>(us + 0.5)), " us");
+}
+
+std::string stars_text(int stars) {
+  std::string text;
+  for (int star = 0; star < 3; ++star) text += star < stars ? "★" : "☆";
+  return text;
 }
 
 void show_verdict(const Verdict& verdict, std::ostream& out) {

@@ -22,10 +22,9 @@ double seconds_of(const simt::CountedOperation& operation, const std::vector<dou
   if (operation.kernel)
     return launches[*operation.kernel] + of_link(operation.host_link, links.host) +
            of_link(operation.peer_link, links.peer);
-  const bool host = operation.from == simt::kHostMemory || operation.to == simt::kHostMemory;
-  const double rate = host                             ? links.host
-                      : operation.from != operation.to ? links.peer
-                                                       : gpu.dram_gb_s * 1e9 / 2;  // read and written
+  const double rate = operation.is_with_host() ? links.host
+                      : operation.is_copy()    ? links.peer
+                                               : gpu.dram_gb_s * 1e9 / 2;  // read and written
   return kCopySeconds + static_cast<double>(operation.bytes) / rate;
 }
 
@@ -83,7 +82,7 @@ double counted_seconds(const simt::ProgramProfile& profile, const simt::GpuPrope
   double last = 0;
   for (const simt::CountedOperation& operation : profile.operations) {
     std::vector<double*> engines;
-    if (operation.kernel || operation.from == operation.to) {
+    if (!operation.is_copy()) {
       engines = {&free[{operation.kernel ? operation.device : operation.to, Engine::kernels}]};
     } else {
       if (operation.to != simt::kHostMemory) engines.push_back(&free[{operation.to, Engine::copies_to}]);

@@ -11,12 +11,8 @@
 namespace rondo::program {
 namespace {
 
-bool is_race_of_streams(const TrialFinding& finding) {
-  return finding.kind == FindingKind::race && finding.text.find("In kernel") == std::string::npos;
-}
-
-// Whether both accesses of a race to global memory are at one source line, as in "reads 4 bytes: ..., sum.cu:8
-// (sum)".
+// Whether both accesses of a race to global memory are at one source line. The line of an access is like
+// "reads 4 bytes: block (0, 0, 0), thread (1, 0, 0), sum.cu:8 (sum)".
 bool is_of_one_line(const std::string& text) {
   if (text.find("shared memory") != std::string::npos) return false;
   std::vector<std::string> places;
@@ -31,56 +27,72 @@ bool is_of_one_line(const std::string& text) {
   return places.size() == 2 && places[0] == places[1];
 }
 
+Hint hint_of_race(const TrialFinding& finding, const Problem& problem) {
+  const auto says = [&](const char* words) { return finding.text.find(words) != std::string::npos; };
+  if (!says("In kernel") && problem.has_several_devices())
+    return {"a device used data of another one before an event said that they are ready",
+            "A read of a peer before it is ready"};
+  if (!says("In kernel"))
+    return {"two operations of different streams use the same memory, and no event orders them",
+            "A missing event between streams"};
+  if (says("unfinished cp.async"))
+    return {"wait for the group of a cp.async before its values are used, then for a barrier", ""};
+  if (says("run in any order"))
+    return {
+        "a block uses what another block of the same launch writes, and blocks run in any order: let a "
+        "second kernel use it",
+        ""};
+  if (is_of_one_line(finding.text))
+    return {"several threads read, change and write one value: atomicAdd(), or a sum of each block first",
+            ""};
+  return {"one thread uses what another one writes, and no barrier is between them", "A missing barrier"};
+}
+
+Hint hint_of_address(const TrialFinding& finding) {
+  const auto says = [&](const char* words) { return finding.text.find(words) != std::string::npos; };
+  if (says("cudaErrorMisalignedAddress"))
+    return {"an access of 8 or 16 bytes needs an address that is a multiple of its size", ""};
+  if (says("a null pointer")) return {"a null pointer: cudaMalloc() failed, or its size was 0", ""};
+  if (says("may not touch"))
+    return {
+        "memory of another device: cudaSetDevice() comes before a launch, cudaDeviceEnablePeerAccess() "
+        "before an access",
+        ""};
+  if (finding.text.rfind("the host ", 0) == 0)
+    return {"the host cannot use memory of a device: cudaMemcpy(), cudaMemset() and kernels can", ""};
+  if (says(" before an allocation")) return {"an index is negative", ""};
+  return {"the last block has threads beyond the end; an index that was made of two can leave each range",
+          ""};
+}
+
+// Nothing where the finding says it all.
+std::optional<Hint> hint_of(const TrialFinding& finding, const Verdict& verdict) {
+  switch (finding.kind) {
+    case FindingKind::race:
+      return hint_of_race(finding, *verdict.problem);
+    case FindingKind::out_of_range:
+      return hint_of_address(finding);
+    case FindingKind::deadlock:
+      return Hint{"all threads of a block must reach the same __syncthreads()", ""};
+    case FindingKind::unwritten_read:
+      // Without an order a read may come before the write: the race is the cause.
+      for (const TrialFinding& other : verdict.findings)
+        if (other.kind == FindingKind::race) return std::nullopt;
+      return Hint{"memory has no value before something writes it, and shared memory has none in each block",
+                  ""};
+    case FindingKind::other:
+      break;
+  }
+  return std::nullopt;
+}
+
 void add_hints_of_findings(const Verdict& verdict, std::vector<Hint>& hints) {
-  // Without an order a read may come before the write: the race is the cause.
-  const bool race = std::any_of(verdict.findings.begin(), verdict.findings.end(),
-                                [](const TrialFinding& f) { return f.kind == FindingKind::race; });
   for (const TrialFinding& finding : verdict.findings) {
-    Hint hint;
-    if (is_race_of_streams(finding) && verdict.problem->draw(verdict.problem->counted, 1).devices > 1)
-      hint = {"a device used data of another one before an event said that they are ready",
-              "A read of a peer before it is ready"};
-    else if (is_race_of_streams(finding))
-      hint = {"two operations of different streams use the same memory, and no event orders them",
-              "A missing event between streams"};
-    else if (finding.text.find("unfinished cp.async") != std::string::npos)
-      hint = {"wait for the group of a cp.async before its values are used, then for a barrier", ""};
-    else if (finding.text.find("cudaErrorMisalignedAddress") != std::string::npos)
-      hint = {"an access of 8 or 16 bytes needs an address that is a multiple of its size", ""};
-    else if (finding.kind == FindingKind::race && finding.text.find("run in any order") != std::string::npos)
-      hint = {
-          "a block uses what another block of the same launch writes, and blocks run in any order: let a "
-          "second kernel use it",
-          ""};
-    else if (finding.kind == FindingKind::race && is_of_one_line(finding.text))
-      hint = {"several threads read, change and write one value: atomicAdd(), or a sum of each block first",
-              ""};
-    else if (finding.kind == FindingKind::race)
-      hint = {"one thread uses what another one writes, and no barrier is between them", "A missing barrier"};
-    else if (finding.kind == FindingKind::deadlock)
-      hint = {"all threads of a block must reach the same __syncthreads()", ""};
-    else if (finding.text.find("a null pointer") != std::string::npos)
-      hint = {"a null pointer: cudaMalloc() failed, or its size was 0", ""};
-    else if (finding.text.find("may not touch") != std::string::npos)
-      hint = {
-          "memory of another device: cudaSetDevice() comes before a launch, cudaDeviceEnablePeerAccess() "
-          "before "
-          "an access",
-          ""};
-    else if (finding.text.rfind("the host ", 0) == 0)
-      hint = {"the host cannot use memory of a device: cudaMemcpy(), cudaMemset() and kernels can", ""};
-    else if (finding.text.find(" before an allocation") != std::string::npos)
-      hint = {"an index is negative", ""};
-    else if (finding.kind == FindingKind::out_of_range)
-      hint = {"the last block has threads beyond the end; an index that was made of two can leave each range",
-              ""};
-    else if (finding.kind == FindingKind::unwritten_read && !race)
-      hint = {"memory has no value before something writes it, and shared memory has none in each block", ""};
-    else
-      continue;
+    const std::optional<Hint> hint = hint_of(finding, verdict);
+    if (!hint) continue;
     const bool known =
-        std::any_of(hints.begin(), hints.end(), [&](const Hint& h) { return h.text == hint.text; });
-    if (!known) hints.push_back(hint);
+        std::any_of(hints.begin(), hints.end(), [&](const Hint& h) { return h.text == hint->text; });
+    if (!known) hints.push_back(*hint);
   }
 }
 
@@ -132,29 +144,24 @@ void add_hint_of_excess(const Comparison& comparison, std::vector<Hint>& hints) 
   if (!text.empty()) hints.push_back({concat("above the best known solution: ", text), ""});
 }
 
-// Results stay on the devices; a copy to the host waits for them.
-void add_hints_of_copies(const Case& of, const simt::ProgramProfile& profile, std::vector<Hint>& hints) {
-  bool pinned = false;
-  for (const Argument& argument : of.arguments) {
-    if (argument.place != Place::pinned) continue;
-    pinned = true;
-    const auto bytes = static_cast<uint64_t>(argument.count) * bytes_of(argument.element);
-    const auto whole = [&](const simt::CountedOperation& operation) {
-      const bool host = operation.to == simt::kHostMemory || operation.from == simt::kHostMemory;
-      return !operation.kernel && host && operation.bytes >= bytes;
-    };
-    if (!std::any_of(profile.operations.begin(), profile.operations.end(), whole)) continue;
+// Results stay on the devices, unless they are in pinned memory; a copy to the host waits for them.
+void add_hint_of_copies(const std::optional<uint64_t>& pinned_bytes, const simt::ProgramProfile& profile,
+                        std::vector<Hint>& hints) {
+  const auto any = [&](auto is_wanted) {
+    return std::any_of(profile.operations.begin(), profile.operations.end(), is_wanted);
+  };
+  const auto is_whole_array = [&](const simt::CountedOperation& operation) {
+    return operation.is_with_host() && operation.bytes >= *pinned_bytes;
+  };
+  const auto is_to_host = [](const simt::CountedOperation& operation) {
+    return operation.is_copy() && operation.to == simt::kHostMemory;
+  };
+  if (pinned_bytes && any(is_whole_array))
     hints.push_back(
         {"a whole array is copied at once, and what uses it waits for all of it: copy in pieces, in "
          "several streams",
          ""});
-    break;
-  }
-  if (pinned) return;
-  const auto to_host = [](const simt::CountedOperation& operation) {
-    return !operation.kernel && operation.to == simt::kHostMemory && operation.from != simt::kHostMemory;
-  };
-  if (std::any_of(profile.operations.begin(), profile.operations.end(), to_host))
+  if (!pinned_bytes && any(is_to_host))
     hints.push_back({"values are copied to the host, which waits for them: leave them on the device",
                      "The loss read back at every step"});
 }
@@ -183,8 +190,7 @@ Measure measure_of(const simt::ProgramProfile& profile, const Case& of, const si
     measure.barriers += lower.totals.barriers;
   }
   for (const simt::CountedOperation& operation : profile.operations) {
-    if (!operation.kernel && operation.from != operation.to)
-      measure.link_bytes += static_cast<double>(operation.bytes);
+    if (operation.is_copy()) measure.link_bytes += static_cast<double>(operation.bytes);
     for (const simt::LinkBytes& link : {operation.host_link, operation.peer_link})
       measure.link_bytes += static_cast<double>(link.read + link.written);
   }
@@ -210,7 +216,7 @@ std::vector<Hint> hints_of(const Verdict& verdict) {
   if (verdict.comparison && verdict.comparison->stars < 3) {
     add_hints_of_counts(*verdict.profile, hints);
     if (hints.empty() && verdict.comparison->stars > 0) add_hint_of_excess(*verdict.comparison, hints);
-    add_hints_of_copies(verdict.problem->draw(verdict.problem->counted, 1), *verdict.profile, hints);
+    add_hint_of_copies(verdict.comparison->pinned_bytes, *verdict.profile, hints);
   }
   return hints;
 }
@@ -219,13 +225,8 @@ simt::ProgramProfile summed(simt::ProgramProfile profile) {
   for (simt::KernelProfile& kernel : profile.kernels) {
     simt::AccessCounts sums[2];
     sums[1].space = simt::AccessSpace::shared;
-    for (const simt::AccessCounts& access : kernel.accesses) {
-      simt::AccessCounts& sum = sums[access.space == simt::AccessSpace::shared];
-      sum.requests += access.requests, sum.lanes += access.lanes;
-      sum.sectors += access.sectors, sum.least_sectors += access.least_sectors;
-      sum.wavefronts += access.wavefronts, sum.least_wavefronts += access.least_wavefronts;
-      sum.same_address += access.same_address;
-    }
+    for (const simt::AccessCounts& access : kernel.accesses)
+      sums[access.space == simt::AccessSpace::shared] += access;
     kernel.accesses.assign(std::begin(sums), std::end(sums));
   }
   return profile;

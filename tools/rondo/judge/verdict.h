@@ -37,8 +37,9 @@ struct Hint {
 struct Comparison {
   Measure yours, slow, best;
   double bound_seconds = 0;
-  int stars = 0;        // 1 to 3; 0: the GPU did not compute it
-  std::string missing;  // what three stars need besides the time
+  int stars = 0;                         // 1 to 3; 0: the GPU did not compute it
+  std::string missing;                   // what three stars need besides the time
+  std::optional<uint64_t> pinned_bytes;  // of the smallest array in pinned memory; nothing: there is none
 };
 
 struct Verdict {
@@ -62,6 +63,7 @@ std::vector<Hint> hints_of(const Verdict& verdict);
 simt::ProgramProfile summed(simt::ProgramProfile profile);
 
 std::string microseconds(double seconds);  // "11.4 us", "1,234 us"
+std::string stars_text(int stars);         // of three
 void show_verdict(const Verdict& verdict, std::ostream& out);
 std::string verdict_json(const Verdict& verdict);
 std::string verdict_svg(const Verdict& verdict);

@@ -25,9 +25,7 @@ std::string verdict_svg(const Verdict& verdict) {
   double height = kTop;
   if (verdict.comparison) {
     const Comparison& comparison = *verdict.comparison;
-    std::string stars;
-    for (int star = 0; star < 3; ++star) stars += star < comparison.stars ? "★" : "☆";
-    content += svg::words(kWidth - kMargin, 38, "end", 24, "#c9a227", stars);
+    content += svg::words(kWidth - kMargin, 38, "end", 24, "#c9a227", stars_text(comparison.stars));
     content += svg::words(
         kMargin, 62, "start", 14, svg::kSoftInk,
         concat("time on ", verdict.gpu->title, ", by the counts of ", verdict.problem->counted.text()));

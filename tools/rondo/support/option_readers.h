@@ -23,6 +23,15 @@ Integer read_integer(const std::string& option, const std::string& text, Integer
   throw Error(bad_argument(option, " is '", text, "', must be a whole number from ", low, " to ", high));
 }
 
+inline constexpr double kMostSeconds = 3600;
+
+inline double read_seconds(const std::string& option, const std::string& text) {
+  const std::optional<double> value = read_number<double>(text);
+  if (value && *value > 0 && *value <= kMostSeconds) return *value;  // false for NaN
+  throw Error(bad_argument(option, " is '", text, "', must be a number of seconds above 0 and at most ",
+                           kMostSeconds));
+}
+
 inline constexpr float kMaxLearningRate = 1000;  // larger values are typing errors
 
 template <class Real>
