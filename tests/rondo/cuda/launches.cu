@@ -75,8 +75,8 @@ void from_template(T* out) {
   sized<T, 4><<<dim3(kBlocks), dim3(Size<kThreads>::value)>>>(out);
 }
 
-// A class with a destructor: the bytes of the argument go to the kernel, and the host destroys it once, after the
-// launch. cudaFree() then waits for the kernel.
+// A class with a destructor: the bytes of the argument go to the kernel, and the host destroys it once,
+// after the launch. cudaFree() then waits for the kernel.
 struct Owner {
   static int destroyed;
   int* value;

@@ -14,15 +14,18 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import time
 
 
 def find_chromium():
+    """The program. Exits with 77, which ctest counts as skipped, if it is not installed."""
     for name in ("chromium", "chromium-browser", "google-chrome"):
         path = shutil.which(name)
         if path:
             return path
-    return None
+    print("skipped: Chromium is not installed (Debian: apt install chromium)")
+    sys.exit(77)
 
 
 class Browser:

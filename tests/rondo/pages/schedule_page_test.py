@@ -143,9 +143,6 @@ class ScheduleTest:
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
     chromium = find_chromium()
-    if not chromium:
-        print("skipped: Chromium is not installed (Debian: apt install chromium)")
-        sys.exit(77)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         with Browser(chromium, folder) as browser:
