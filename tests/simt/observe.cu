@@ -563,6 +563,39 @@ TEST_F(OperationsOf, StreamsAndEventsOrderThem) {
   cudaStreamDestroy(second);
 }
 
+TEST_F(OperationsOf, AFillIsOnTheDeviceOfItsMemory) {
+  ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
+  {
+    const Device<> a(32);
+    ASSERT_EQ(simt::start_profile(), cudaSuccess);
+    cudaMemset(a.data, 0, 128);
+    const simt::ProgramProfile profile = simt::stop_program_profile();
+    ASSERT_EQ(profile.operations.size(), 1u);
+    EXPECT_EQ(profile.operations[0].from, 1);
+    EXPECT_EQ(profile.operations[0].to, 1);
+    EXPECT_FALSE(profile.operations[0].is_copy());
+  }
+  cudaSetDevice(0);
+}
+
+TEST_F(OperationsOf, ManagedMemoryIsOnNoLink) {
+  float* managed = nullptr;
+  ASSERT_EQ(cudaMallocManaged(reinterpret_cast<void**>(&managed), 256), cudaSuccess);
+  simt::ProgramProfile profile;
+  ASSERT_EQ(cudaSetDevice(1), cudaSuccess);  // not that of the allocation
+  {
+    const Device<> a(64);
+    ASSERT_EQ(simt::start_profile(), cudaSuccess);
+    launch(2, 32, 0, copy, managed, a.data);
+    profile = simt::stop_program_profile();
+  }
+  cudaSetDevice(0);
+  cudaFree(managed);
+  ASSERT_EQ(profile.operations.size(), 1u);
+  EXPECT_EQ(profile.operations[0].host_link.written, 0u);
+  EXPECT_EQ(profile.operations[0].peer_link.written, 0u);
+}
+
 TEST_F(OperationsOf, OnlyTheFirstAreKept) {
   const Device<> a(1);
   ASSERT_EQ(simt::start_profile(), cudaSuccess);
