@@ -97,12 +97,11 @@ int values_width(int64_t length, Pointer... data) {
   return pack_width<kWidestValues<T>>(length, data...);
 }
 
-// Calls start(n) with an integral_constant n for a width that pack_width<16 / sizeof(T)>() returned: 16 bytes
-// of elements of T, 4, 2 or 1 elements.
+// Calls start(n) with an integral_constant n for a width that values_width<T>() returned.
 template <class T, class Start>
-Status with_pack_width(int width, Start start) {
-  if constexpr (sizeof(T) == 2)
-    if (width == 8) return start(std::integral_constant<int, 8>());
+Status with_values_width(int width, Start start) {
+  if constexpr (kWidestValues<T> > 4)
+    if (width == kWidestValues<T>) return start(std::integral_constant<int, kWidestValues<T>>());
   if (width == 4) return start(std::integral_constant<int, 4>());
   if (width == 2) return start(std::integral_constant<int, 2>());
   return start(std::integral_constant<int, 1>());

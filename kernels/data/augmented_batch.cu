@@ -122,7 +122,7 @@ Status gather_augmented_batch(ImageView<T> x, VectorView<int32_t> labels, ImageV
   LaunchShape shape;
   shape.grid_x = x.images;
   shape.block_x = kThreads;
-  return with_pack_width<T>(pack_width<16 / sizeof(T)>(sample_size, x.data), [&](auto n) {
+  return with_values_width<T>(values_width<T>(sample_size, x.data), [&](auto n) {
     return launch(kName, shape, stream, gather_augmented_batch_kernel<T, Stored, n>, x.data, labels.data,
                   Images<Stored>{images.data, image_labels.data, images.images, height, width, channels,
                                  scale.data, shift.data},

@@ -36,9 +36,11 @@ __global__ void __launch_bounds__(kThreads)
   for (int64_t j = static_cast<int64_t>(threadIdx.x) * N; j < sample_size; j += kThreads * N) {
     Values<N> values;
     if (sample < 0) {
+      RONDO_SIMD
       for (int k = 0; k < N; ++k) values.v[k] = NAN;
     } else {
       const auto stored = load_values<N>(images + sample * sample_size + j);
+      RONDO_SIMD
       for (int k = 0; k < N; ++k) values.v[k] = fmaf(stored.v[k], scale, shift);
     }
     store_values<N>(to + j, values);
@@ -70,13 +72,11 @@ Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<S> sto
   check_batch(check, x, labels, images, image_labels, order, position);
   RONDO_RETURN_IF_ERROR(check.status());
   const int64_t sample_size = x.height * x.width * x.channels;
-  constexpr int kMost = 16 / sizeof(T);
-  const int width =
-      std::min(pack_width<kMost>(sample_size, x.data), pack_width<kMost>(sample_size, images.data));
+  const int width = values_width<T>(sample_size, x.data, images.data);
   LaunchShape shape;
   shape.grid_x = x.images;
   shape.block_x = kThreads;
-  return with_pack_width<T>(width, [&](auto n) {
+  return with_values_width<T>(width, [&](auto n) {
     return launch(kName, shape, stream, gather_batch_kernel<T, Stored, n>, x.data, labels.data, images.data,
                   image_labels.data, images.images, sample_size, order, position, scale, shift);
   });

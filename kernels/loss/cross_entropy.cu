@@ -1,7 +1,6 @@
-// For few classes each thread processes a row. For many classes each block processes a row, and its threads
-// share the classes. An access has up to 16 bytes, as the alignment of the rows allows. Each block writes
-// partial loss statistics, and a last block adds them in a fixed tree. If there is only one block, it adds to
-// the caller's loss_stats directly.
+// For few classes each thread processes a row. For many classes the threads of a team share a row (rows.cuh).
+// Rows or blocks of rows write their loss statistics, and a last block adds them in a fixed tree. If there is
+// only one block of rows, it adds to the caller's loss_stats directly.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/core/elementary.h>
@@ -9,28 +8,18 @@
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/core/values.cuh>
+#include <rondo/kernels/reduce/rows.cuh>
 
 #include <cub/block/block_reduce.cuh>
 
+#include <algorithm>
 #include <numeric>
 
 namespace rondo {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kMaxClassesPerThread = 64;  // above this, a row is long enough for a whole block
-
-// The largest logit of a row and its first position.
-struct Maximum {
-  float value;
-  int at;
-};
-
-struct Larger {
-  __device__ Maximum operator()(const Maximum& a, const Maximum& b) const {
-    return b.value > a.value || (b.value == a.value && b.at < a.at) ? b : a;
-  }
-};
+constexpr int kMaxClassesPerThread = 64;  // above this, a row is long enough for several threads
 
 struct AddStats {
   __device__ LossStats operator()(const LossStats& a, const LossStats& b) const {
@@ -39,40 +28,38 @@ struct AddStats {
 };
 
 struct Shared {
-  cub::BlockReduce<Maximum, kThreads>::TempStorage maxima;
-  cub::BlockReduce<float, kThreads>::TempStorage sums;
   cub::BlockReduce<LossStats, kThreads>::TempStorage loss_stats;
-  Maximum maximum;
-  float others;
 };
 
-// Softmax of a row in terms of its maximum m: others = sum over j != argmax of exp(z[j] - m). The sum of all
-// exponentials is 1 + others, so a confident prediction (others << 1) loses nothing to rounding.
+// Softmax of a row in terms of its largest logit m: `others` is the sum of exp(z[j] - m) over all j but the
+// first with z[j] == m. The sum of all exponentials is 1 + others, so a confident prediction (others << 1)
+// loses nothing to rounding.
 struct Softmax {
-  Maximum maximum;
-  float others;
+  float largest, others;
 
-  // If the maximum is infinite, infinity minus infinity is NaN, and the whole row becomes NaN.
-  __device__ Softmax(Maximum m, float sum_of_others)
-      : maximum(m), others(sum_of_others + (m.value - m.value)) {}
+  // If the largest logit is infinite, infinity minus infinity is NaN, and the whole row becomes NaN.
+  __device__ Softmax(float largest, float sum_of_others)
+      : largest(largest), others(sum_of_others + (largest - largest)) {}
 
   __device__ float probability(float logit) const {
-    return exp_of_negative(logit - maximum.value) / (1.0f + others);
+    return exp_of_negative(logit - largest) / (1.0f + others);
   }
 
-  // d loss / d logit of class j
-  __device__ float gradient(float logit, int j, int label) const {
-    if (j != label) return probability(logit);
-    return j == maximum.at ? -others / (1.0f + others) : probability(logit) - 1.0f;
+  // d loss / d logit of the label
+  __device__ float label_gradient(float logit) const {
+    return logit == largest ? -others / (1.0f + others) : probability(logit) - 1.0f;
   }
 
-  __device__ LossStats loss_stats(float label_logit, int label) const {
-    const float loss = log_of_one_plus(others) + (maximum.value - label_logit);
-    return {loss, loss == loss && label == maximum.at, 1, 0};
+  __device__ float loss(float label_logit) const { return log_of_one_plus(others) + (largest - label_logit); }
+  // `first`: no class before the label has as large a logit.
+  __device__ bool is_correct(float label_logit, bool first) const {
+    return label_logit == largest && first && others == others;
   }
 };
 
-__device__ LossStats stats_of_bad_label() { return {nan(""), 0, 1, 1}; }
+__device__ LossStats stats_of(bool label_is_class, float loss, bool correct) {
+  return label_is_class ? LossStats{loss, correct, 1, 0} : LossStats{nan(""), 0, 1, 1};
+}
 
 // Called by all threads of the block, each with its own statistics. Writes the block's sum for the next pass.
 __device__ void finish_block(LossStats thread_stats, LossStats* loss_stats, LossStats* partial) {
@@ -96,30 +83,34 @@ __global__ void __launch_bounds__(kThreads)
     const int classes = static_cast<int>(logits.cols);
     const int label = labels[row];
     const T* z = logits.data + row * logits.stride;
-    Maximum maximum = {static_cast<float>(z[0]), 0};
+    float largest = static_cast<float>(z[0]);
+    int first = 0;  // the first class with it
     for (int j = 0; j < classes; j += N) {
       const auto logit = load_values<N>(z + j);
 #pragma unroll
-      for (int k = 0; k < N; ++k) maximum = Larger()(maximum, {logit.v[k], j + k});
+      for (int k = 0; k < N; ++k)
+        if (logit.v[k] > largest) largest = logit.v[k], first = j + k;
     }
     float others = 0;
     for (int j = 0; j < classes; j += N) {
       const auto logit = load_values<N>(z + j);
 #pragma unroll
       for (int k = 0; k < N; ++k)
-        if (j + k != maximum.at) others += exp_of_negative(logit.v[k] - maximum.value);
+        if (j + k != first) others += exp_of_negative(logit.v[k] - largest);
     }
-    const Softmax softmax(maximum, others);
+    const Softmax softmax(largest, others);
 
     const bool good = label >= 0 && label < classes;
-    row_stats = good ? softmax.loss_stats(static_cast<float>(z[label]), label) : stats_of_bad_label();
+    const float label_logit = good ? static_cast<float>(z[label]) : 0.0f;
+    row_stats = stats_of(good, softmax.loss(label_logit), softmax.is_correct(label_logit, first == label));
+    const float at_label = softmax.label_gradient(label_logit) * scale;
     if (gradient.data != nullptr) {
       T* dz = gradient.data + row * gradient.stride;
       for (int j = 0; j < classes; j += N) {
         auto value = load_values<N>(z + j);
 #pragma unroll
         for (int k = 0; k < N; ++k)
-          value.v[k] = good ? softmax.gradient(value.v[k], j + k, label) * scale : 0.0f;
+          value.v[k] = !good ? 0.0f : j + k == label ? at_label : softmax.probability(value.v[k]) * scale;
         store_values<N>(dz + j, value);
       }
     }
@@ -127,95 +118,106 @@ __global__ void __launch_bounds__(kThreads)
   finish_block(row_stats, loss_stats, partial);
 }
 
-// The sum over a row by a block. Place p has the sum over the classes p, p + kPlaces, ... Thread t adds its
-// packs of N classes to their places, in registers, and then adds up the places t, t + kThreads, ... So the
-// order of the additions does not depend on N.
-constexpr int kPlacesPerThread = 8, kPlaces = kPlacesPerThread * kThreads;
-
-struct RowShared : Shared {
-  alignas(16) float places[kPlaces];
+struct ClassPart {
+  float largest;
+  float less;         // the sum of exp(z - largest) over the logits that are not the largest
+  float maxima;       // the number of logits that are
+  float before;       // of these before the label
+  float label_logit;  // of the part that has it, otherwise 0
+};
+struct ClassRow {
+  float largest, divisor;
+  int label;  // -1: not a class
+  float at_label, loss;
+  bool correct;
 };
 
-template <int N>
-__device__ float sum_of_places(const Values<N> (&sums)[kPlacesPerThread / N]) {
-  const int thread = static_cast<int>(threadIdx.x);
-  float sum = 0;
-  if constexpr (N == 1) {  // the thread has the places that it adds
-#pragma unroll
-    for (int i = 0; i < kPlacesPerThread; ++i) sum += sums[i].v[0];
-  } else {
-    float* places = shared_memory<RowShared>().places;
-#pragma unroll
-    for (int i = 0; i < kPlacesPerThread / N; ++i)
-      store_values<N>(places + (i * kThreads + thread) * N, sums[i]);
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kPlacesPerThread; ++i) sum += places[i * kThreads + thread];
+// An operation of rows.cuh.
+template <class T>
+struct ManyClasses {
+  using Type = T;
+  using Part = ClassPart;
+  using Row = ClassRow;
+  static constexpr int kInputs = 1;
+  MatrixView<T> gradient;
+  MatrixView<const T> logits;
+  const int32_t* labels;
+  LossStats* stats;  // of the rows
+  float scale;
+
+  __device__ __forceinline__ const T* input(int, int64_t row) const {
+    return logits.data + row * logits.stride;
   }
-  return sum;
-}
+  __device__ __forceinline__ T* output(int64_t row) const {
+    return gradient.data ? gradient.data + row * gradient.stride : nullptr;
+  }
+  template <class Access, class Packs>
+  __device__ __forceinline__ void prepare(Packs&, int64_t, int) const {}
 
-// As for row_per_thread_kernel: N divides the number of classes, and rows begin at multiples of N elements.
-// Without a number of blocks, ptxas 13.0 keeps to 32 registers for 9.0 and spills one.
-template <class T, int N>
-__global__ void __launch_bounds__(kThreads, 8)
-    row_per_block_kernel(MatrixView<T> gradient, LossStats* loss_stats, LossStats* partial,
-                         MatrixView<const T> logits, const int32_t* labels, float scale) {
-  Shared& shared = shared_memory<RowShared>();
-  const int64_t row = blockIdx.x;
-  const int classes = static_cast<int>(logits.cols);
-  const int label = labels[row];
-  const bool good = label >= 0 && label < classes;
-  const T* z = logits.data + row * logits.stride;
-  // Read now, because an in-place gradient overwrites it.
-  const float label_logit = good ? static_cast<float>(z[label]) : 0.0f;
-  const int thread = static_cast<int>(threadIdx.x);
-  // Calls visit(i, j) for the thread's packs: pack i of a round of kPlaces classes begins at class j.
-  const auto for_each_pack = [&](auto visit) {
-    for (int round = 0; round < classes; round += kPlaces)
-#pragma unroll
-      for (int i = 0; i < kPlacesPerThread / N; ++i) {
-        const int j = round + (i * kThreads + thread) * N;
-        if (j < classes) visit(i, j);
-      }
-  };
-
-  Maximum maximum = {-INFINITY, INT32_MAX};
-  for_each_pack([&](int, int j) {
-    const auto logit = load_values<N>(z + j);
-#pragma unroll
-    for (int k = 0; k < N; ++k) maximum = Larger()(maximum, {logit.v[k], j + k});
-  });
-  maximum = cub::BlockReduce<Maximum, kThreads>(shared.maxima).Reduce(maximum, Larger());
-  if (thread == 0) shared.maximum = maximum;
-  __syncthreads();
-
-  Values<N> sums[kPlacesPerThread / N] = {};
-  for_each_pack([&](int i, int j) {
-    const auto logit = load_values<N>(z + j);
-#pragma unroll
-    for (int k = 0; k < N; ++k)
-      if (j + k != shared.maximum.at) sums[i].v[k] += exp_of_negative(logit.v[k] - shared.maximum.value);
-  });
-  const float others = cub::BlockReduce<float, kThreads>(shared.sums).Sum(sum_of_places<N>(sums));
-  if (thread == 0) shared.others = others;
-  __syncthreads();
-
-  const Softmax softmax(shared.maximum, shared.others);
-  if (gradient.data != nullptr) {
-    T* dz = gradient.data + row * gradient.stride;
-    for_each_pack([&](int, int j) {
-      auto value = load_values<N>(z + j);
-#pragma unroll
-      for (int k = 0; k < N; ++k)
-        value.v[k] = good ? softmax.gradient(value.v[k], j + k, label) * scale : 0.0f;
-      store_values<N>(dz + j, value);
+  template <class Team>
+  __device__ __forceinline__ Part part(Team& team) const {
+    Part part = {};
+    const int first = team.first();
+    const int label = team.count() > 0 ? labels[team.row()] : -1;
+    // Read before the threads wait for each other: the gradient may replace the logits afterwards.
+    if (label >= first && label < first + team.count())
+      part.label_logit = static_cast<float>(input(0, team.row())[label]);
+    part.largest = team.max();
+    const float largest = part.largest;
+    // The exponentials of a part of -infinity are 0, not NaN: other parts may have values.
+    const float pivot = largest == -INFINITY ? 0.0f : largest;
+    float sums[3];
+    team.sums(sums, [=](float(&value)[1], float(&to)[3], int j) {
+      const bool is_largest = value[0] == largest;
+      value[0] = exp_of_negative(value[0] - pivot);
+      to[0] += is_largest ? 0.0f : value[0];
+      to[1] += is_largest ? 1.0f : 0.0f;
+      to[2] += is_largest & (first + j < label) ? 1.0f : 0.0f;
     });
+    part.less = sums[0], part.maxima = sums[1], part.before = sums[2];
+    return part;
   }
-  LossStats row_stats = {};
-  if (thread == 0) row_stats = good ? softmax.loss_stats(label_logit, label) : stats_of_bad_label();
-  finish_block(row_stats, loss_stats, partial);
-}
+  __device__ __forceinline__ Row combine(const Part* parts, int count, int64_t row) const {
+    int best = 0;
+    for (int i = 1; i < count; ++i)
+      if (parts[i].largest > parts[best].largest) best = i;
+    const float largest = parts[best].largest;
+    float others = 0, before = 0, label_logit = 0;
+    for (int i = 0; i < count; ++i) {
+      const Part& part = parts[i];
+      others = i == best ? others + (part.less + (part.maxima - 1))
+                         : fmaf(part.maxima + part.less, exp_of_negative(part.largest - largest), others);
+      before += part.largest == largest ? part.before : 0.0f;
+      label_logit += part.label_logit;
+    }
+    const Softmax softmax(largest, others);
+    Row of_row;
+    of_row.largest = softmax.largest, of_row.divisor = 1.0f + softmax.others;
+    of_row.label = labels[row];
+    if (of_row.label < 0 || of_row.label >= logits.cols) of_row.label = -1;
+    of_row.at_label = softmax.label_gradient(label_logit) * scale;
+    of_row.loss = softmax.loss(label_logit);
+    of_row.correct = softmax.is_correct(label_logit, before == 0.0f);
+    return of_row;
+  }
+  __device__ __forceinline__ void save(const Row& of_row, int64_t row) const {
+    stats[row] = stats_of(of_row.label >= 0, of_row.loss, of_row.correct);
+  }
+
+  template <class Access>
+  __device__ __forceinline__ void apply(typename Access::Pack (&in)[1], const Row& of_row, int col,
+                                        bool reduced) const {
+    if (!reduced) {
+      RONDO_SIMD
+      for (int k = 0; k < Access::kSize; ++k) in[0].v[k] = exp_of_negative(in[0].v[k] - of_row.largest);
+    }
+    RONDO_SIMD
+    for (int k = 0; k < Access::kSize; ++k) {
+      const float value = in[0].v[k] / of_row.divisor * scale;
+      in[0].v[k] = of_row.label < 0 ? 0.0f : col + k == of_row.label ? of_row.at_label : value;
+    }
+  }
+};
 
 __global__ void __launch_bounds__(kThreads)
     sum_loss_stats_kernel(LossStats* loss_stats, const LossStats* partial, int64_t size) {
@@ -226,9 +228,7 @@ __global__ void __launch_bounds__(kThreads)
 
 bool row_per_thread(int64_t classes) { return classes <= kMaxClassesPerThread; }
 
-int64_t blocks_for(int64_t rows, int64_t classes) {
-  return row_per_thread(classes) ? ceil_div<int64_t>(rows, kThreads) : rows;
-}
+int64_t stats_bytes(int64_t count) { return saturating_product({count, sizeof(LossStats)}); }
 
 template <class T>
 Status launch_cross_entropy(MatrixView<T> gradient, LossStats* loss_stats, MatrixView<const T> logits,
@@ -248,23 +248,31 @@ Status launch_cross_entropy(MatrixView<T> gradient, LossStats* loss_stats, Matri
   check.workspace(workspace, softmax_cross_entropy_workspace_bytes(logits.rows, logits.cols));
   RONDO_RETURN_IF_ERROR(check.status());
 
-  // Each row must begin at a boundary of packs, so a stride counts like the number of classes.
-  int64_t length = logits.cols;
-  if (logits.rows > 1)
-    length = std::gcd(std::gcd(length, logits.stride), gradient.data ? gradient.stride : 0);
-  const int width = pack_width<16 / sizeof(T)>(length, logits.data, gradient.data);
-  const bool by_thread = row_per_thread(logits.cols);
+  if (logits.rows == 0) return {};
+  auto* const partial = static_cast<LossStats*>(workspace.data);
   LaunchShape shape;
-  shape.grid_x = blocks_for(logits.rows, logits.cols);
   shape.block_x = kThreads;
-  shape.shared_bytes = by_thread ? sizeof(Shared) : sizeof(RowShared);
-  auto* partial = static_cast<LossStats*>(workspace.data);
-  RONDO_RETURN_IF_ERROR(with_pack_width<T>(width, [&](auto n) {
-    return launch(kName, shape, stream, by_thread ? row_per_thread_kernel<T, n> : row_per_block_kernel<T, n>,
-                  gradient, loss_stats, partial, logits, labels.data, scale);
-  }));
-  if (shape.grid_x <= 1) return {};
-  const int64_t partials = shape.grid_x;
+  shape.shared_bytes = sizeof(Shared);
+  int64_t partials = logits.rows;
+  if (row_per_thread(logits.cols)) {
+    // Each row must begin at a boundary of packs, so a stride counts like the number of classes.
+    int64_t length = logits.cols;
+    if (logits.rows > 1)
+      length = std::gcd(std::gcd(length, logits.stride), gradient.data ? gradient.stride : 0);
+    partials = shape.grid_x = ceil_div<int64_t>(logits.rows, kThreads);
+    RONDO_RETURN_IF_ERROR(
+        with_values_width<T>(values_width<T>(length, logits.data, gradient.data), [&](auto n) {
+          return launch(kName, shape, stream, row_per_thread_kernel<T, n>, gradient, loss_stats, partial,
+                        logits, labels.data, scale);
+        }));
+    if (partials == 1) return {};
+  } else {
+    const int64_t used = stats_bytes(logits.rows);
+    RONDO_RETURN_IF_ERROR(rows::row_operation(
+        kName, ManyClasses<T>{gradient, logits, labels.data, partial, scale}, logits.rows, logits.cols,
+        rows::rows_are_wide<T>({gradient, logits}),
+        {static_cast<std::byte*>(workspace.data) + used, workspace.bytes - used}, stream));
+  }
   shape.grid_x = 1;
   return launch(kName, shape, stream, sum_loss_stats_kernel, loss_stats, partial, partials);
 }
@@ -272,8 +280,13 @@ Status launch_cross_entropy(MatrixView<T> gradient, LossStats* loss_stats, Matri
 }  // namespace
 
 int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes) {
-  const int64_t blocks = blocks_for(rows, classes);
-  return blocks <= 1 ? 0 : saturating_product({blocks, sizeof(LossStats)});
+  if (row_per_thread(classes)) {
+    const int64_t blocks = ceil_div<int64_t>(rows, kThreads);
+    return blocks <= 1 ? 0 : stats_bytes(blocks);
+  }
+  rows = std::max<int64_t>(rows, 0);
+  const int64_t of_parts = rows::workspace_bytes<ManyClasses<float>>(rows, classes);
+  return std::min(of_parts, INT64_MAX - stats_bytes(rows)) + stats_bytes(rows);
 }
 
 template <InputType T>

@@ -93,10 +93,11 @@ Status launch_put_back(const char* operation, ImageView<T> image, ImageView<cons
                        ImageView<const int32_t> indices, const Geometry<Side>& any, bool sum,
                        cudaStream_t stream) {
   return with_few_types(any, [&](auto geometry) {
-    return with_pack_width<T>(pool_width(image.channels, image.data, pooled.data, indices.data), [&](auto n) {
-      return launch(operation, shape_over(image, n), stream, put_back_kernel<T, n, decltype(geometry)>,
-                    image.data, pooled.data, indices.data, geometry, sum);
-    });
+    return with_values_width<T>(
+        values_width<T>(image.channels, image.data, pooled.data, indices.data), [&](auto n) {
+          return launch(operation, shape_over(image, n), stream, put_back_kernel<T, n, decltype(geometry)>,
+                        image.data, pooled.data, indices.data, geometry, sum);
+        });
   });
 }
 
@@ -153,7 +154,7 @@ Status max_unpool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy,
   Geometry<DilatedSide> any;
   RONDO_RETURN_IF_ERROR(check_geometry(operation, untyped(dy), untyped(dx), window, &any));
   return with_few_types(any, [&](auto geometry) {
-    return with_pack_width<T>(pool_width(dx.channels, dx.data, dy.data, indices.data), [&](auto n) {
+    return with_values_width<T>(values_width<T>(dx.channels, dx.data, dy.data, indices.data), [&](auto n) {
       return launch(operation, shape_over(dx, n), stream,
                     max_unpool_backward_kernel<T, n, decltype(geometry)>, dx.data, dy.data, indices.data,
                     geometry);

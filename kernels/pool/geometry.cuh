@@ -8,7 +8,7 @@
 //
 // Each thread computes packs of N neighbouring channels of one pixel. The grid is column runs x rows x
 // images, and a block is channels x columns. Consecutive blocks therefore read neighbouring memory, and no
-// thread needs a division to find its pixel.
+// thread needs a division to find its pixel. A thread with vector registers has all channels of a pixel.
 #pragma once
 
 #include <rondo/kernels/pool/pool.h>
@@ -137,8 +137,9 @@ constexpr int64_t kMaxSide = 65535;
 // The launch shape with threads for all pixels of `image`.
 template <class T>
 LaunchShape shape_over(ImageView<T> image, int pack_width) {
+  const int64_t packs = kVectorTiles ? 1 : image.channels / pack_width;
   LaunchShape shape;
-  shape.block_x = static_cast<int>(std::clamp<int64_t>(image.channels / pack_width, 1, kThreads));
+  shape.block_x = static_cast<int>(std::clamp<int64_t>(packs, 1, kThreads));
   const int64_t runs = ceil_div<int64_t>(image.width, std::max(1, kThreads / shape.block_x));
   shape.block_y = static_cast<int>(ceil_div(image.width, runs));
   shape.grid_x = runs;
@@ -196,12 +197,6 @@ Status check_geometry(const char* operation, ImageView<const void> image, ImageV
 template <class T>
 ImageView<const void> untyped(const ImageView<T>& view) {
   return {view.data, view.images, view.height, view.width, view.channels};
-}
-
-// The widest pack for images of c channels.
-template <class T, class... More>
-int pool_width(int64_t channels, const T* data, const More*... more) {
-  return pack_width<16 / sizeof(T)>(channels, data, more...);
 }
 
 }  // namespace rondo::pool

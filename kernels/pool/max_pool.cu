@@ -1,14 +1,16 @@
 // Forward keeps the largest element and, if asked for, its index.
 //
-// Backward never scatters. Windows of 2 x 2 with stride 2 don't overlap: a thread finds the maximum of its
+// Backward has no atomics. Windows of 2 x 2 with stride 2 don't overlap: a thread finds the maximum of its
 // window again, and writes all four elements. Other windows may overlap: there each element checks, for each
 // window that contains it, whether it is the window's first maximum. It first compares itself with the
-// window's y; only an element that is equal reads the elements before it. from_indices.cu has the backward
-// pass from indices.
+// window's y; only an element that is equal reads the elements before it. A thread with vector registers has
+// a tile of elements instead, and adds the gradients of all windows that reach into it, in the same order.
+// from_indices.cu has the backward pass from indices.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/pool/adaptive_pool.h>
 #include <rondo/kernels/pool/pool.h>
+#include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/core/values.cuh>
 #include <rondo/kernels/pool/geometry.cuh>
 #include <rondo/kernels/pool/indices.cuh>
@@ -139,6 +141,66 @@ __global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)
   });
 }
 
+constexpr int kTileSide = 16;
+
+template <int N>
+struct TileSums {
+  Values<N> of[kTileSide][kTileSide];
+};
+
+// The part of a tile along one side: its elements, and the windows that reach into it.
+struct TilePart {
+  Range elements, windows;
+
+  __device__ TilePart(const FixedSide& side, int tile)
+      : elements{tile * kTileSide, min((tile + 1) * kTileSide, side.size)},
+        windows{side.windows_of(elements.first).first, side.windows_of(elements.last - 1).last} {}
+  __device__ bool has(int element) const { return element >= elements.first && element < elements.last; }
+};
+
+// Block (x, y, z) is one thread, which has tile (y, x) of every gridDim.z-th image.
+template <class T, int N, class G>
+__global__ void __launch_bounds__(1)
+    max_pool_backward_tile_kernel(T* __restrict__ dx, const T* __restrict__ dy, const T* __restrict__ y,
+                                  const T* __restrict__ x, G g) {
+  auto& sums = shared_memory<TileSums<N>>().of;
+  const TilePart rows(g.rows, static_cast<int>(blockIdx.y)), cols(g.cols, static_cast<int>(blockIdx.x));
+  for_each_pack<N>(g, [&](int64_t n, int c) {
+    for (auto& of_row : sums)
+      for (Values<N>& sum : of_row) sum = {};
+    const auto add_window = [&](int p, int q) {
+      const Range h = g.rows.elements(p), w = g.cols.elements(q);
+      const int64_t window = g.y_offset(n, p, q, c);
+      const auto maximum = load_values<N>(y + window);
+      const auto gradient = load_values<N>(dy + window);
+      float left[N];  // the gradient until the first maximum, then 0
+      RONDO_SIMD
+      for (int k = 0; k < N; ++k) left[k] = gradient.v[k];
+      for (int i = h.first; i < min(h.last, rows.elements.last); i += g.rows.step)
+        for (int j = w.first; j < w.last; j += g.cols.step) {
+          const auto element = load_values<N>(x + g.x_offset(n, i, j, c));
+          Values<N> added;
+          RONDO_SIMD
+          for (int k = 0; k < N; ++k) {
+            const float value = element.v[k], most = maximum.v[k];
+            const bool equal = (value == most) | (isnan(value) & isnan(most));
+            added.v[k] = equal ? left[k] : 0.0f;
+            left[k] = equal ? 0.0f : left[k];
+          }
+          if (!rows.has(i) || !cols.has(j)) continue;
+          Values<N>& sum = sums[i - rows.elements.first][j - cols.elements.first];
+          RONDO_SIMD
+          for (int k = 0; k < N; ++k) sum.v[k] += added.v[k];
+        }
+    };
+    for (int p = rows.windows.first; p < rows.windows.last; ++p)
+      for (int q = cols.windows.first; q < cols.windows.last; ++q) add_window(p, q);
+    for (int i = rows.elements.first; i < rows.elements.last; ++i)
+      for (int j = cols.elements.first; j < cols.elements.last; ++j)
+        store_values<N>(dx + g.x_offset(n, i, j, c), sums[i - rows.elements.first][j - cols.elements.first]);
+  });
+}
+
 // The less common windows have one kernel, with and without indices.
 template <class T, int N, class Side>
 auto forward_kernel(const Geometry<Side>&, bool indexed) {
@@ -152,7 +214,7 @@ template <class T, class Side>
 Status launch_forward(const char* operation, ImageView<T> y, ImageView<int32_t> indices, ImageView<const T> x,
                       const Geometry<Side>& any, cudaStream_t stream) {
   return with_geometry(any, [&](auto geometry) {
-    return with_pack_width<T>(pool_width(x.channels, y.data, indices.data, x.data), [&](auto n) {
+    return with_values_width<T>(values_width<T>(x.channels, y.data, indices.data, x.data), [&](auto n) {
       return launch(operation, shape_over(y, n), stream,
                     forward_kernel<T, n>(geometry, indices.data != nullptr), y.data, indices.data, x.data,
                     geometry);
@@ -215,7 +277,7 @@ Status max_pool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy, Non
   RONDO_RETURN_IF_ERROR(check.status());
   Geometry<DilatedSide> any;
   RONDO_RETURN_IF_ERROR(check_geometry("max_pool_backward", untyped(dx), untyped(dy), window, &any));
-  return with_pack_width<T>(pool_width(dx.channels, dx.data, dy.data, y.data, x.data), [&](auto n) {
+  return with_values_width<T>(values_width<T>(dx.channels, dx.data, dy.data, y.data, x.data), [&](auto n) {
     return with_geometry(any, [&](auto geometry) {
       if constexpr (std::is_same_v<decltype(geometry), Geometry<PairSide>>) {
         ImageView<T> windows = dx;  // one thread per window, the incomplete ones at odd sides included
@@ -223,6 +285,15 @@ Status max_pool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy, Non
         windows.width = ceil_div<int64_t>(dx.width, 2);
         return launch("max_pool_backward", shape_over(windows, n), stream, max_pool_backward_kernel<T, n>,
                       dx.data, dy.data, x.data, geometry);
+      } else if constexpr (kVectorTiles) {
+        LaunchShape shape = shape_over(dx, n);
+        shape.grid_x = ceil_div<int64_t>(dx.width, kTileSide);
+        shape.grid_y = ceil_div<int64_t>(dx.height, kTileSide);
+        shape.block_y = 1;
+        shape.shared_bytes = sizeof(TileSums<n>);
+        return launch("max_pool_backward", shape, stream,
+                      max_pool_backward_tile_kernel<T, n, decltype(geometry)>, dx.data, dy.data, y.data,
+                      x.data, geometry);
       } else {
         return launch("max_pool_backward", shape_over(dx, n), stream,
                       max_pool_backward_gather_kernel<T, n, decltype(geometry)>, dx.data, dy.data, y.data,
