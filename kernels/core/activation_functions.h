@@ -25,8 +25,8 @@ __host__ __device__ inline float tanh_of(float x) {
   p = fmaf(p, t, -0.0539615527f);
   p = fmaf(p, t, 0.133333132f);
   p = fmaf(p, t, -0.333333343f);
-  if (size < 0x1p-12f) return x;  // also -0
-  return size < 0.6f ? fmaf(x * t, p, x) : x > 0 ? large : -large;
+  const float near_0 = size < 0x1p-12f ? x : fmaf(x * t, p, x);  // also -0
+  return size < 0.6f ? near_0 : x > 0 ? large : -large;
 }
 
 // The standard normal distribution at x: the probability of a value below x, and exp(-x^2 / 2), the density
@@ -66,9 +66,9 @@ __host__ __device__ inline float gelu_of(float x) {
   return x < -15.0f ? -0.0f : x * normal_distribution(x).below;
 }
 __host__ __device__ inline float gelu_slope(float x) {
-  if (x > 15.0f || x < -15.0f) return x > 0 ? 1.0f : 0.0f;
   const NormalDistribution normal = normal_distribution(x);
-  return fmaf(x * 0.398942280f, normal.density, normal.below);
+  const float slope = fmaf(x * 0.398942280f, normal.density, normal.below);
+  return x > 15.0f ? 1.0f : x < -15.0f ? 0.0f : slope;
 }
 
 // The approximation of GELU by tanh (the same paper): x sigmoid(2 u), with
@@ -80,13 +80,13 @@ __host__ __device__ inline float gelu_tanh_of(float x) {
   return x < -15.0f ? -0.0f : x * sigmoid_of(gelu_tanh_argument(x));
 }
 __host__ __device__ inline float gelu_tanh_slope(float x) {
-  if (x > 15.0f || x < -15.0f) return x > 0 ? 1.0f : 0.0f;
   // With the sigmoid s of 2 u: s + x s (1 - s) (2 u)'.
   const float argument = gelu_tanh_argument(x);
   const float e = exp_of_negative(argument > 0 ? -argument : argument);
   const float larger = 1.0f / (1.0f + e), smaller = e * larger;  // s and 1 - s
   const float of_argument = fmaf(x * x, 0.214064449f, 1.59576912f);
-  return fmaf(x * of_argument, larger * smaller, argument > 0 ? larger : smaller);
+  const float slope = fmaf(x * of_argument, larger * smaller, argument > 0 ? larger : smaller);
+  return x > 15.0f ? 1.0f : x < -15.0f ? 0.0f : slope;
 }
 
 }  // namespace rondo

@@ -12,6 +12,10 @@
 
 #include <rondo/kernels/core/vec.cuh>
 
+#ifdef __SIMT__
+#include <simt/settings.h>
+#endif
+
 #include <type_traits>
 
 namespace rondo {
@@ -47,5 +51,14 @@ struct VectorThreads {
 
 template <bool vectors>
 using ThreadsOf = std::conditional_t<vectors, VectorThreads, GpuThreads>;
+
+// Whether a launch uses VectorThreads: not where SIMT_GPU asks for the kernels of a GPU.
+inline bool use_vector_threads() {
+#ifdef __SIMT__
+  return kVectorTiles && simt::settings().gpu.empty();
+#else
+  return false;
+#endif
+}
 
 }  // namespace rondo

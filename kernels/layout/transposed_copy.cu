@@ -3,17 +3,21 @@
 //
 // The unit of both is a word of N elements: a warp that moves 2 bytes per lane would fill only half of each
 // 128-byte line. A thread writes N words of N elements from the N words that hold the same N x N elements.
+//
+// A thread of the CPU executor transposes a square alone.
 #include <rondo/kernels/core/size.h>
 #include <rondo/kernels/layout/transposed_copy.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/core/tile_threads.cuh>
 #include <rondo/kernels/core/values.cuh>
 
 namespace rondo {
 namespace {
 
 constexpr int kLanes = 32, kRowsAtOnce = 8;
+constexpr int kSquaresAtOnce = 16;  // of a block of the executor
 
 // The words of row N * i + m are words[m][i], so the lanes that read a column are one row of 33 words apart,
 // and have different banks.
@@ -65,6 +69,38 @@ __global__ __launch_bounds__(kLanes* kRowsAtOnce) void copy_transposed_kernel(Ma
   }
 }
 
+constexpr int kSideOfThread = 32;
+
+template <class T>
+__global__ void __launch_bounds__(kSquaresAtOnce)
+    copy_squares_kernel(MatrixBatchView<T> to, MatrixBatchView<const T> from, int64_t row_squares,
+                        int64_t col_squares) {
+  int64_t square = static_cast<int64_t>(blockIdx.x) * kSquaresAtOnce + threadIdx.x;
+  const int64_t batch = square / (row_squares * col_squares);
+  if (batch >= from.batches) return;
+  square -= batch * row_squares * col_squares;
+  const int64_t i0 = square / col_squares * kSideOfThread, j0 = square % col_squares * kSideOfThread;
+  const int rows = static_cast<int>(min(from.rows - i0, int64_t{kSideOfThread}));
+  const int cols = static_cast<int>(min(from.cols - j0, int64_t{kSideOfThread}));
+  const T* const x = from.data + batch * from.batch_stride + i0 * from.stride + j0;
+  T* const y = to.data + batch * to.batch_stride + j0 * to.stride + i0;
+  T words[kSideOfThread][kSideOfThread];
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < cols; ++j) words[j][i] = x[i * from.stride + j];
+  for (int j = 0; j < cols; ++j)
+    for (int i = 0; i < rows; ++i) y[j * to.stride + i] = words[j][i];
+}
+
+template <class T>
+Status launch_squares(const char* name, MatrixBatchView<T> to, MatrixBatchView<const T> from,
+                      cudaStream_t stream) {
+  const int64_t row_squares = ceil_div<int64_t>(from.rows, kSideOfThread),
+                col_squares = ceil_div<int64_t>(from.cols, kSideOfThread);
+  return launch(name,
+                flat_shape(saturating_product({row_squares, col_squares, from.batches}), kSquaresAtOnce),
+                stream, copy_squares_kernel<T>, to, from, row_squares, col_squares);
+}
+
 template <int N, class T>
 Status launch_copy(const char* name, MatrixBatchView<T> to, MatrixBatchView<const T> from,
                    cudaStream_t stream) {
@@ -91,6 +127,8 @@ bool in_pairs(const MatrixBatchView<const T>& to, const MatrixBatchView<const T>
 template <ValueType T>
 Status copy_transposed(const char* name, MatrixBatchView<T> to, NonDeduced<MatrixBatchView<const T>> from,
                        cudaStream_t stream) {
+  if constexpr (kVectorTiles)
+    if (use_vector_threads()) return launch_squares(name, to, from, stream);
   if constexpr (NarrowType<T>)
     if (in_pairs<T>(to, from)) return launch_copy<2>(name, to, from, stream);
   return launch_copy<1>(name, to, from, stream);

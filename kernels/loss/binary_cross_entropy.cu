@@ -32,21 +32,27 @@ struct BinaryEntropy {
   }
   template <class Access, class Packs>
   __device__ __forceinline__ void prepare(Packs&, int64_t, int) const {}
+  // Without weights, `kWeighted` is false: loops without a test for each element become vectors.
+  template <bool kWeighted>
   static __device__ __forceinline__ float weight(const float* of_columns, int col) {
-    return of_columns ? of_columns[col] : 1.0f;
+    return kWeighted && of_columns ? of_columns[col] : 1.0f;
   }
 
   template <class Team>
   __device__ __forceinline__ Part part(Team& team) const {
+    return weights || positive_weights ? sum<true>(team) : sum<false>(team);
+  }
+  template <bool kWeighted, class Team>
+  __device__ __forceinline__ Part sum(Team& team) const {
     const int first = team.first();
     const float *const of_loss = weights, *const of_positive = positive_weights;
     float sum[1];
     team.sums(sum, [=](float(&values)[2], float(&sums)[1], int j) {
       const float z = values[0], t = values[1], log_part = log_of_one_plus(exp_of_negative(-fabsf(z)));
       const float of_yes = (z < 0 ? -z : 0.0f) + log_part, of_no = (z > 0 ? z : 0.0f) + log_part;
-      const float positive = weight(of_positive, first + j) * t;
+      const float positive = weight<kWeighted>(of_positive, first + j) * t;
       const float loss = fmaf(positive, of_yes, fmaf(1 - t, of_no, 0.0f));
-      sums[0] = fmaf(weight(of_loss, first + j), loss, sums[0]);
+      sums[0] = fmaf(weight<kWeighted>(of_loss, first + j), loss, sums[0]);
     });
     return {sum[0]};
   }
@@ -60,15 +66,22 @@ struct BinaryEntropy {
   // With e = exp(-|z|), the sigmoids of z and -z are 1 / (1 + e) and e / (1 + e), or the reverse.
   template <class Access>
   __device__ __forceinline__ void apply(typename Access::Pack (&in)[2], const Row&, int col, bool) const {
+    if (weights || positive_weights)
+      to_gradient<true, Access>(in, col);
+    else
+      to_gradient<false, Access>(in, col);
+  }
+  template <bool kWeighted, class Access>
+  __device__ __forceinline__ void to_gradient(typename Access::Pack (&in)[2], int col) const {
     const float factor = divisor ? scale / static_cast<float>(*divisor) : scale;
     RONDO_SIMD
     for (int k = 0; k < Access::kSize; ++k) {
       const float z = in[0].v[k], t = in[1].v[k];
       const float e = exp_of_negative(-fabsf(z)), large = 1.0f / (1.0f + e), small = e * large;
       const float yes = z < 0 ? small : large, no = z < 0 ? large : small;
-      const float positive = weight(positive_weights, col + k) * t;
+      const float positive = weight<kWeighted>(positive_weights, col + k) * t;
       const float slope = fmaf(1 - t, yes, fmaf(-positive, no, 0.0f));
-      in[0].v[k] = slope * (weight(weights, col + k) * factor);
+      in[0].v[k] = slope * (weight<kWeighted>(weights, col + k) * factor);
     }
   }
 };

@@ -11,6 +11,7 @@
 #include <rondo/kernels/pool/adaptive_pool.h>
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/core/tile_threads.cuh>
 #include <rondo/kernels/core/values.cuh>
 #include <rondo/kernels/pool/geometry.cuh>
 #include <rondo/kernels/pool/indices.cuh>
@@ -285,16 +286,18 @@ Status max_pool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy, Non
         windows.width = ceil_div<int64_t>(dx.width, 2);
         return launch("max_pool_backward", shape_over(windows, n), stream, max_pool_backward_kernel<T, n>,
                       dx.data, dy.data, x.data, geometry);
-      } else if constexpr (kVectorTiles) {
-        LaunchShape shape = shape_over(dx, n);
-        shape.grid_x = ceil_div<int64_t>(dx.width, kTileSide);
-        shape.grid_y = ceil_div<int64_t>(dx.height, kTileSide);
-        shape.block_y = 1;
-        shape.shared_bytes = sizeof(TileSums<n>);
-        return launch("max_pool_backward", shape, stream,
-                      max_pool_backward_tile_kernel<T, n, decltype(geometry)>, dx.data, dy.data, y.data,
-                      x.data, geometry);
       } else {
+        if constexpr (kVectorTiles)
+          if (use_vector_threads()) {
+            LaunchShape shape = shape_over(dx, n);
+            shape.grid_x = ceil_div<int64_t>(dx.width, kTileSide);
+            shape.grid_y = ceil_div<int64_t>(dx.height, kTileSide);
+            shape.block_y = 1;
+            shape.shared_bytes = sizeof(TileSums<n>);
+            return launch("max_pool_backward", shape, stream,
+                          max_pool_backward_tile_kernel<T, n, decltype(geometry)>, dx.data, dy.data, y.data,
+                          x.data, geometry);
+          }
         return launch("max_pool_backward", shape_over(dx, n), stream,
                       max_pool_backward_gather_kernel<T, n, decltype(geometry)>, dx.data, dy.data, y.data,
                       x.data, geometry);

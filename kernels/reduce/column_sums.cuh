@@ -4,13 +4,15 @@
 // rows l, l + kRowThreads, ... in registers, for N adjacent columns. Then the kRowThreads partial sums of a
 // column are added in order, in shared memory. If the matrix has more than kRowsPerBlock rows, the blocks
 // write partial sums to the workspace, and a second launch of the same kernel adds them. The order of
-// additions depends on the row numbers alone: not on N, and not on the device.
+// additions depends on the row numbers alone: not on N, and not on the device. A thread of the CPU executor is
+// all threads of a block of kColsOfVectors columns, one after another.
 #pragma once
 
 #include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/view.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/core/tile_threads.cuh>
 #include <rondo/kernels/core/values.cuh>
 
 #include <algorithm>
@@ -20,6 +22,7 @@ namespace rondo::columns {
 
 inline constexpr int kColsPerBlock = 32;  // as floats, one cache line of 128 bytes
 inline constexpr int kRowsPerBlock = 512;
+inline constexpr int kColsOfVectors = 128;
 
 // The sums of one thread: kSums for each of N columns.
 template <class Value, int kSums, int N>
@@ -77,6 +80,38 @@ inline constexpr int kLeastBlocks = N > 4 ? 768 / kThreads<Summand, N> : 0;
 //
 // `result` receives, for each block of rows, `cols` values of the first sum, then `cols` of the second, and
 // so on.
+
+// Adds the rows first, first + kRowThreads, ... of N columns: put(s, k, value) for each sum.
+template <int N, class Summand, class Put>
+__device__ __forceinline__ void add_thread_row(const Summand& summand, int col, int64_t first, int64_t last,
+                                               Put put) {
+  constexpr int kSums = Summand::kSums, kRowThreads = Summand::kRowThreads;
+  typename Summand::template Partial<N> sums;
+  {
+    const auto channel = summand.template channel<N>(col);
+    int64_t row = first;
+    if constexpr (requires { channel.begin(sums, row); })
+      if (row < last) channel.begin(sums, row), row += kRowThreads;
+    for (; row < last; row += kRowThreads) channel.add(sums, row);
+    if constexpr (requires { sums.rows; }) sums.rows = static_cast<int>((row - first) / kRowThreads);
+  }
+#pragma unroll
+  for (int s = 0; s < kSums; ++s)
+    for (int k = 0; k < N; ++k) put(s, k, sums.value(s, k));
+  if constexpr (requires { sums.out_of_range(); }) {
+    const unsigned columns = sums.out_of_range();
+    RONDO_UNROLL_BY(1)
+    for (int k = 0; k < N; ++k) {
+      if ((columns >> k & 1) == 0) continue;
+      const auto channel = summand.template channel<1>(col + k);
+      Sums<typename Summand::Value, kSums, 1> exact;
+      RONDO_UNROLL_BY(1)
+      for (int64_t row = first; row < last; row += kRowThreads) channel.add(exact, row);
+      for (int s = 0; s < kSums; ++s) put(s, k, exact.of[s][0]);
+    }
+  }
+}
+
 template <int N, class Summand, class Finish>
 __global__ void __launch_bounds__(kThreads<Summand, N>, kLeastBlocks<Summand, N>)
     column_sums_kernel(typename Summand::Value* __restrict__ result, Summand summand, int64_t rows, int cols,
@@ -91,31 +126,11 @@ __global__ void __launch_bounds__(kThreads<Summand, N>, kLeastBlocks<Summand, N>
   const int64_t first = static_cast<int64_t>(blockIdx.x) * rows_per_block;
   const int64_t last = min(first + rows_per_block, rows);
 
-  typename Summand::template Partial<N> sums;
-  if (block_col + thread_col < cols) {
-    const auto channel = summand.template channel<N>(block_col + thread_col);
-    int64_t row = first + row_thread;
-    if constexpr (requires { channel.begin(sums, row); })
-      if (row < last) channel.begin(sums, row), row += kRowThreads;
-    for (; row < last; row += kRowThreads) channel.add(sums, row);
-    if constexpr (requires { sums.rows; }) sums.rows = static_cast<int>((row - first) / kRowThreads);
-  }
-  const auto place_of = [&](int k) { return At::of(static_cast<int>(threadIdx.x), k, row_thread); };
-#pragma unroll
-  for (int s = 0; s < kSums; ++s)
-    for (int k = 0; k < N; ++k) shared.sums[s][row_thread][place_of(k)] = sums.value(s, k);
-  if constexpr (requires { sums.out_of_range(); }) {
-    const unsigned columns = sums.out_of_range();
-    RONDO_UNROLL_BY(1)
-    for (int k = 0; k < N; ++k) {
-      if ((columns >> k & 1) == 0) continue;
-      const auto channel = summand.template channel<1>(block_col + thread_col + k);
-      Sums<Value, kSums, 1> exact;
-      RONDO_UNROLL_BY(1)
-      for (int64_t row = first + row_thread; row < last; row += kRowThreads) channel.add(exact, row);
-      for (int s = 0; s < kSums; ++s) shared.sums[s][row_thread][place_of(k)] = exact.of[s][0];
-    }
-  }
+  if (block_col + thread_col < cols)
+    add_thread_row<N>(
+        summand, block_col + thread_col, first + row_thread, last, [&](int s, int k, Value value) {
+          shared.sums[s][row_thread][At::of(static_cast<int>(threadIdx.x), k, row_thread)] = value;
+        });
   __syncthreads();
 
   const int thread = row_thread * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x);
@@ -133,6 +148,35 @@ __global__ void __launch_bounds__(kThreads<Summand, N>, kLeastBlocks<Summand, N>
       to[s * cols] = finish(total, to + s * cols);
     }
   }
+}
+
+// The same by a thread of the CPU executor.
+template <int N, class Summand, class Finish>
+__global__ void __launch_bounds__(1)
+    column_sums_by_vectors_kernel(typename Summand::Value* __restrict__ result, Summand summand, int64_t rows,
+                                  int cols, int64_t rows_per_block, Finish finish) {
+  using Value = typename Summand::Value;
+  constexpr int kSums = Summand::kSums, kRowThreads = Summand::kRowThreads;
+  const int block_col = static_cast<int>(blockIdx.y) * kColsOfVectors;
+  const int here = min(cols - block_col, kColsOfVectors);
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * rows_per_block;
+  const int64_t last = min(first + rows_per_block, rows);
+
+  Value total[kSums][kColsOfVectors];
+  for (int row_thread = 0; row_thread < kRowThreads; ++row_thread)
+    for (int j = 0; j < here; j += N) {
+      Value sums[kSums][N];
+      add_thread_row<N>(summand, block_col + j, first + row_thread, last,
+                        [&](int s, int k, Value value) { sums[s][k] = value; });
+      for (int s = 0; s < kSums; ++s) {
+        RONDO_SIMD
+        for (int k = 0; k < N; ++k)
+          total[s][j + k] = row_thread == 0 ? sums[s][k] : total[s][j + k] + sums[s][k];
+      }
+    }
+  Value* const to = result + static_cast<int64_t>(blockIdx.x) * kSums * cols + block_col;
+  for (int s = 0; s < kSums; ++s)
+    for (int j = 0; j < here; ++j) to[s * cols + j] = finish(total[s][j], to + s * cols + j);
 }
 
 // The summand of the second pass: rows of partial sums.
@@ -166,6 +210,12 @@ Status launch_width(const char* name, typename Summand::Value* result, const Sum
                     int64_t cols, int64_t rows_per_block, const Finish& finish, cudaStream_t stream) {
   LaunchShape shape;
   shape.grid_x = std::max<int64_t>(ceil_div(rows, rows_per_block), 1);
+  if constexpr (kVectorTiles)
+    if (use_vector_threads()) {
+      shape.grid_y = ceil_div<int64_t>(cols, kColsOfVectors);
+      return launch(name, shape, stream, column_sums_by_vectors_kernel<N, Summand, Finish>, result, summand,
+                    rows, static_cast<int>(cols), rows_per_block, finish);
+    }
   shape.grid_y = ceil_div<int64_t>(cols, kColsPerBlock);
   shape.block_x = static_cast<int>(ceil_div<int64_t>(std::min<int64_t>(cols, kColsPerBlock), N));
   shape.block_y = Summand::kRowThreads;

@@ -110,6 +110,19 @@ __device__ __forceinline__ typename Reducer::State reduce_part(
   }
 }
 
+// ((0 + 1) + (2 + 3)) + ... of kCount states, without storing into them: g++ makes vectors of it.
+template <class Reducer, int kCount>
+__device__ typename Reducer::State merged_places(const typename Reducer::State* states) {
+  if constexpr (kCount == 1) {
+    return states[0];
+  } else {
+    typename Reducer::State merged[kCount / 2];
+    RONDO_SIMD
+    for (int p = 0; p < kCount / 2; ++p) merged[p] = Reducer::merge(states[2 * p], states[2 * p + 1]);
+    return merged_places<Reducer, kCount / 2>(merged);
+  }
+}
+
 // The same, by one thread of the executor.
 template <class Tile, class Reducer, class T>
 __device__ typename Reducer::State reduce_part_by_vectors(const Reducer& reducer, const T* from, int count,
@@ -128,9 +141,7 @@ __device__ typename Reducer::State reduce_part_by_vectors(const Reducer& reducer
         to[k] = reducer.add(to[k], static_cast<float>(from[j + k]), first + j + k);
     }
   }
-  for (int width = Tile::kPlaces / 2; width > 0; width /= 2)
-    for (int p = 0; p < width; ++p) of_place[p] = Reducer::merge(of_place[2 * p], of_place[2 * p + 1]);
-  return of_place[0];
+  return merged_places<Reducer, Tile::kPlaces>(of_place);
 }
 
 // Row `item / parts`, part `item % parts`. A row of several parts has its states in `partial`.
@@ -228,7 +239,7 @@ Status row_reduction(const char* name, const Reducer& reducer, typename Reducer:
                      MatrixView<const T> x, bool aligned, Workspace workspace, cudaStream_t stream) {
   if (x.rows == 0) return {};
   if constexpr (kVectorTiles)
-    if (rows::use_vectors()) return launch_rows_of_width<true, 1>(name, reducer, y, x, workspace, stream);
+    if (use_vector_threads()) return launch_rows_of_width<true, 1>(name, reducer, y, x, workspace, stream);
   return aligned ? launch_rows_of_width<false, 16 / sizeof(T)>(name, reducer, y, x, workspace, stream)
                  : launch_rows_of_width<false, 1>(name, reducer, y, x, workspace, stream);
 }

@@ -254,6 +254,19 @@ class RowTeam {
   Values<N> held_[(kKeepsValues ? kRounds : 1) * kPacks][kInputs];
 };
 
+// ((0 + 1) + (2 + 3)) + ... of kCount values, without storing into them: g++ makes vectors of it.
+template <int kCount>
+__device__ float sum_of_places(const float* values) {
+  if constexpr (kCount == 1) {
+    return values[0];
+  } else {
+    float sums[kCount / 2];
+    RONDO_SIMD
+    for (int p = 0; p < kCount / 2; ++p) sums[p] = values[2 * p] + values[2 * p + 1];
+    return sum_of_places<kCount / 2>(sums);
+  }
+}
+
 // One thread of the executor is all lanes.
 template <int lanes, int N, class Operation>
 class RowTeam<Tile<lanes, true>, N, Operation> {
@@ -319,11 +332,7 @@ class RowTeam<Tile<lanes, true>, N, Operation> {
         for (int s = 0; s < kSums; ++s) of_place[s][p] = to[s];
       }
     }
-    for (int s = 0; s < kSums; ++s) {
-      for (int width = OfTile::kPlaces / 2; width > 0; width /= 2)
-        for (int p = 0; p < width; ++p) of_place[s][p] = of_place[s][2 * p] + of_place[s][2 * p + 1];
-      result[s] = of_place[s][0];
-    }
+    for (int s = 0; s < kSums; ++s) result[s] = sum_of_places<OfTile::kPlaces>(of_place[s]);
   }
 
  private:

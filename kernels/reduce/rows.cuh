@@ -30,10 +30,6 @@
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/reduce/row_team.cuh>
 
-#ifdef __SIMT__
-#include <simt/settings.h>
-#endif
-
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -164,22 +160,13 @@ Status launch_width(const char* name, const Operation& operation, int64_t rows, 
   return launch_of(name, operation, rows, cols, workspace, stream);
 }
 
-// Whether the executor's threads have vector registers: not where SIMT_GPU asks for the kernels of a GPU.
-inline bool use_vectors() {
-#ifdef __SIMT__
-  return kVectorTiles && simt::settings().gpu.empty();
-#else
-  return false;
-#endif
-}
-
 // `wide`: all rows begin at multiples of 16 bytes, and have a number of columns that fills whole accesses.
 template <class Operation>
 Status row_operation(const char* name, const Operation& operation, int64_t rows, int64_t cols, bool wide,
                      Workspace workspace, cudaStream_t stream) {
   if (rows == 0 || cols == 0) return {};
   if constexpr (kVectorTiles)
-    if (use_vectors())
+    if (use_vector_threads())
       return launch_width<true, kTileRegisters.lanes>(name, operation, rows, cols, workspace, stream);
   constexpr int kWide = 16 / sizeof(typename Operation::Type);
   return wide ? launch_width<false, kWide>(name, operation, rows, cols, workspace, stream)
