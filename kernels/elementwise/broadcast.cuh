@@ -38,9 +38,14 @@ inline constexpr int kStepsAtOnce = kVectorTiles ? 1 : kSteps<N>;
 struct BroadcastPlaces {
   int64_t row, col, rows, cols;  // the first place; the matrix
   int64_t row_step, col_step;
+  int across_bits;  // with vector registers, 2^across_bits of the kSteps places are in one row
 
-  __device__ __forceinline__ int64_t row_at(int step) const { return row + step * row_step; }
-  __device__ __forceinline__ int64_t col_at(int step) const { return col + step * col_step; }
+  __device__ __forceinline__ int64_t row_at(int step) const {
+    return row + (kVectorTiles ? step >> across_bits : step * row_step);
+  }
+  __device__ __forceinline__ int64_t col_at(int step) const {
+    return col + (kVectorTiles ? step & ((1 << across_bits) - 1) : step) * col_step;
+  }
   // How many elements from the place on lie in the matrix; may be negative.
   __device__ __forceinline__ int64_t count_at(int step) const {
     return row_at(step) < rows ? cols - col_at(step) : 0;
@@ -96,6 +101,7 @@ struct BroadcastWalk {
   int64_t rows, cols;
   int64_t rows_of_block, rows_of_thread, row_step;
   int64_t cols_of_block, cols_of_thread, col_step;  // in elements
+  int across_bits;
   unsigned col_blocks;
 };
 
@@ -112,7 +118,8 @@ __global__ void __launch_bounds__(kBroadcastThreads, sizeof...(Input) <= 4 ? 3 :
                                   walk.rows,
                                   walk.cols,
                                   walk.row_step,
-                                  walk.col_step};
+                                  walk.col_step,
+                                  walk.across_bits};
   for (int first = 0; first < kSteps<N>; first += kStepsAtOnce<N>) {
     const auto apply = [&](const auto&... loaded) {
       RONDO_UNROLL
@@ -141,30 +148,53 @@ __global__ void __launch_bounds__(kBroadcastThreads, sizeof...(Input) <= 4 ? 3 :
   }
 }
 
+// On the executor: the places of a thread are side by side, as many as the columns need, and then below each
+// other; so are the threads.
 template <int N>
-BroadcastWalk walk_over(int64_t rows, int64_t cols, LaunchShape& shape) {
-  const int64_t packs = ceil_div<int64_t>(cols, N);
+void walk_by_vectors(BroadcastWalk& walk, int64_t packs, LaunchShape& shape) {
+  while (1 << walk.across_bits < kSteps<N> && 1 << walk.across_bits < packs) ++walk.across_bits;
+  const int across = 1 << walk.across_bits, down = kSteps<N> / across;
+  shape.block_x = 1;
+  while (shape.block_x < kBroadcastThreads && int64_t{shape.block_x} * across < packs) shape.block_x *= 2;
+  shape.block_y = kBroadcastThreads / shape.block_x;
+  while (shape.block_y > 1 && int64_t{shape.block_y} / 2 * down >= walk.rows) shape.block_y /= 2;
+  walk.rows_of_block = int64_t{shape.block_y} * down;
+  walk.rows_of_thread = down;
+  walk.cols_of_block = int64_t{shape.block_x} * across * N;
+  walk.cols_of_thread = int64_t{across} * N;
+  walk.col_step = N;
+}
+
+// On a GPU: those of different threads are neighbours.
+template <int N>
+void walk_by_lanes(BroadcastWalk& walk, int64_t packs, LaunchShape& shape) {
   shape.block_x = 1;
   while (shape.block_x < 32 && shape.block_x < packs) shape.block_x *= 2;
   shape.block_y = kBroadcastThreads / shape.block_x;
-  const bool down = rows >= shape.block_y * kSteps<N> || shape.block_x < 32;
+  const bool down = walk.rows >= shape.block_y * kSteps<N> || shape.block_x < 32;
   if (!down) {  // a block as wide as the rows allow
     shape.block_y = 1;
-    while (shape.block_y < 8 && shape.block_y < rows) shape.block_y *= 2;
+    while (shape.block_y < 8 && shape.block_y < walk.rows) shape.block_y *= 2;
     shape.block_x = kBroadcastThreads / shape.block_y;
   }
-  const int steps_down = down ? kSteps<N> : 1, steps_across = down ? 1 : kSteps<N>;
-  // The steps of a thread are neighbours on the executor. On a GPU those of different threads are.
-  const bool near = kVectorTiles;
+  walk.rows_of_block = int64_t{shape.block_y} * (down ? kSteps<N> : 1);
+  walk.rows_of_thread = 1;
+  walk.row_step = down ? shape.block_y : 0;
+  walk.cols_of_block = int64_t{shape.block_x} * (down ? 1 : kSteps<N>)*N;
+  walk.cols_of_thread = N;
+  walk.col_step = down ? 0 : int64_t{shape.block_x} * N;
+}
+
+template <int N>
+BroadcastWalk walk_over(int64_t rows, int64_t cols, LaunchShape& shape) {
   BroadcastWalk walk = {};
   walk.rows = rows;
   walk.cols = cols;
-  walk.rows_of_block = int64_t{shape.block_y} * steps_down;
-  walk.rows_of_thread = near ? steps_down : 1;
-  walk.row_step = !down ? 0 : near ? 1 : shape.block_y;
-  walk.cols_of_block = int64_t{shape.block_x} * steps_across * N;
-  walk.cols_of_thread = near ? steps_across * N : N;
-  walk.col_step = down ? 0 : near ? N : int64_t{shape.block_x} * N;
+  const int64_t packs = ceil_div<int64_t>(cols, N);
+  if constexpr (kVectorTiles)
+    walk_by_vectors<N>(walk, packs, shape);
+  else
+    walk_by_lanes<N>(walk, packs, shape);
   const int64_t row_blocks = ceil_div(rows, walk.rows_of_block),
                 col_blocks = ceil_div(cols, walk.cols_of_block);
   walk.col_blocks = static_cast<unsigned>(col_blocks);

@@ -84,6 +84,20 @@ __global__ void __launch_bounds__(kSquaresAtOnce)
   const int cols = static_cast<int>(min(from.cols - j0, int64_t{kSideOfThread}));
   const T* const x = from.data + batch * from.batch_stride + i0 * from.stride + j0;
   T* const y = to.data + batch * to.batch_stride + j0 * to.stride + i0;
+  if constexpr (sizeof(T) == sizeof(float)) {
+    constexpr int kLanes = kTileRegisters.lanes;
+    if (rows == kSideOfThread && cols == kSideOfThread) {
+      for (int j = 0; j < kSideOfThread; j += kLanes)
+        for (int i = 0; i < kSideOfThread; i += kLanes) {
+          Vec<kLanes> block[kLanes];
+          for (int k = 0; k < kLanes; ++k)
+            block[k] = Vec<kLanes>::load_unaligned(x + (i + k) * from.stride + j);
+          transpose(block);
+          for (int k = 0; k < kLanes; ++k) block[k].store_unaligned(y + (j + k) * to.stride + i);
+        }
+      return;
+    }
+  }
   T words[kSideOfThread][kSideOfThread];
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < cols; ++j) words[j][i] = x[i * from.stride + j];

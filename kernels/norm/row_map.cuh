@@ -16,6 +16,7 @@ namespace rondo::norm {
 
 constexpr int kMapThreads = 256;
 constexpr int kRowsPerThread = 8;
+constexpr int kVectorThreads = 16;  // of a block of the executor; each has all columns of neighbouring rows
 
 // factor * from[k] for N neighbouring columns, as floats. `from` must be aligned to N elements, or to 16
 // bytes if that is less.
@@ -33,6 +34,15 @@ __device__ __forceinline__ Values<N> load_scaled(const double* from, double fact
 
 template <int N, class Operation>
 __global__ void __launch_bounds__(kMapThreads) row_map_kernel(Operation operation, int64_t rows, int cols) {
+  if constexpr (kVectorTiles) {
+    const int64_t first = (static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y) * kRowsPerThread;
+    const int64_t last = min(first + kRowsPerThread, rows);
+    for (int col = 0; col < cols; col += N) {
+      const auto channel = operation.template channel<N>(col);
+      for (int64_t row = first; row < last; ++row) channel.row(row);
+    }
+    return;
+  }
   const int col = (static_cast<int>(blockIdx.y * blockDim.x) + static_cast<int>(threadIdx.x)) * N;
   if (col >= cols) return;
   const auto channel = operation.template channel<N>(col);
@@ -47,11 +57,11 @@ __global__ void __launch_bounds__(kMapThreads) row_map_kernel(Operation operatio
 template <int N, class Operation>
 Status launch_row_map(const char* name, const Operation& operation, int64_t rows, int64_t cols,
                       cudaStream_t stream) {
-  const int64_t packs = ceil_div<int64_t>(cols, N);
+  const int64_t packs = kVectorTiles ? 1 : ceil_div<int64_t>(cols, N);
   LaunchShape shape;
   shape.block_x = 1;
   while (shape.block_x < 32 && shape.block_x < packs) shape.block_x *= 2;
-  shape.block_y = kMapThreads / shape.block_x;
+  shape.block_y = kVectorTiles ? kVectorThreads : kMapThreads / shape.block_x;
   shape.grid_x = ceil_div<int64_t>(rows, shape.block_y * kRowsPerThread);
   shape.grid_y = ceil_div<int64_t>(packs, shape.block_x);
   return launch(name, shape, stream, row_map_kernel<N, Operation>, operation, rows, static_cast<int>(cols));

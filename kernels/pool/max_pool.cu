@@ -142,11 +142,12 @@ __global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)
   });
 }
 
-constexpr int kTileSide = 16;
+// The elements of a tile along a side, and its packs of channels.
+constexpr int kTileSide = 8, kTilePacks = 4;
 
 template <int N>
 struct TileSums {
-  Values<N> of[kTileSide][kTileSide];
+  Values<N> of[kTileSide][kTileSide][kTilePacks];
 };
 
 // The part of a tile along one side: its elements, and the windows that reach into it.
@@ -159,6 +160,12 @@ struct TilePart {
   __device__ bool has(int element) const { return element >= elements.first && element < elements.last; }
 };
 
+// The packs of one window. `left` is the gradient until the first maximum, then 0.
+template <int N>
+struct WindowPacks {
+  Values<N> maximum[kTilePacks], left[kTilePacks];
+};
+
 // Block (x, y, z) is one thread, which has tile (y, x) of every gridDim.z-th image.
 template <class T, int N, class G>
 __global__ void __launch_bounds__(1)
@@ -166,40 +173,50 @@ __global__ void __launch_bounds__(1)
                                   const T* __restrict__ x, G g) {
   auto& sums = shared_memory<TileSums<N>>().of;
   const TilePart rows(g.rows, static_cast<int>(blockIdx.y)), cols(g.cols, static_cast<int>(blockIdx.x));
-  for_each_pack<N>(g, [&](int64_t n, int c) {
-    for (auto& of_row : sums)
-      for (Values<N>& sum : of_row) sum = {};
-    const auto add_window = [&](int p, int q) {
-      const Range h = g.rows.elements(p), w = g.cols.elements(q);
-      const int64_t window = g.y_offset(n, p, q, c);
-      const auto maximum = load_values<N>(y + window);
-      const auto gradient = load_values<N>(dy + window);
-      float left[N];  // the gradient until the first maximum, then 0
-      RONDO_SIMD
-      for (int k = 0; k < N; ++k) left[k] = gradient.v[k];
-      for (int i = h.first; i < min(h.last, rows.elements.last); i += g.rows.step)
-        for (int j = w.first; j < w.last; j += g.cols.step) {
-          const auto element = load_values<N>(x + g.x_offset(n, i, j, c));
+  const auto add_window = [&](int64_t n, int p, int q, int c, int packs) {
+    const Range h = g.rows.elements(p), w = g.cols.elements(q);
+    const int64_t window = g.y_offset(n, p, q, c);
+    WindowPacks<N> of_window;
+    for (int pack = 0; pack < packs; ++pack) {
+      of_window.maximum[pack] = load_values<N>(y + window + pack * N);
+      of_window.left[pack] = load_values<N>(dy + window + pack * N);
+    }
+    for (int i = h.first; i < min(h.last, rows.elements.last); i += g.rows.step)
+      for (int j = w.first; j < w.last; j += g.cols.step) {
+        const T* const elements = x + g.x_offset(n, i, j, c);
+        Values<N>* const to =
+            rows.has(i) && cols.has(j) ? sums[i - rows.elements.first][j - cols.elements.first] : nullptr;
+        for (int pack = 0; pack < packs; ++pack) {
+          const auto element = load_values<N>(elements + pack * N);
+          Values<N>& left = of_window.left[pack];
           Values<N> added;
           RONDO_SIMD
           for (int k = 0; k < N; ++k) {
-            const float value = element.v[k], most = maximum.v[k];
+            const float value = element.v[k], most = of_window.maximum[pack].v[k];
             const bool equal = (value == most) | (isnan(value) & isnan(most));
-            added.v[k] = equal ? left[k] : 0.0f;
-            left[k] = equal ? 0.0f : left[k];
+            added.v[k] = equal ? left.v[k] : 0.0f;
+            left.v[k] = equal ? 0.0f : left.v[k];
           }
-          if (!rows.has(i) || !cols.has(j)) continue;
-          Values<N>& sum = sums[i - rows.elements.first][j - cols.elements.first];
+          if (to == nullptr) continue;
           RONDO_SIMD
-          for (int k = 0; k < N; ++k) sum.v[k] += added.v[k];
+          for (int k = 0; k < N; ++k) to[pack].v[k] += added.v[k];
         }
-    };
-    for (int p = rows.windows.first; p < rows.windows.last; ++p)
-      for (int q = cols.windows.first; q < cols.windows.last; ++q) add_window(p, q);
-    for (int i = rows.elements.first; i < rows.elements.last; ++i)
-      for (int j = cols.elements.first; j < cols.elements.last; ++j)
-        store_values<N>(dx + g.x_offset(n, i, j, c), sums[i - rows.elements.first][j - cols.elements.first]);
-  });
+      }
+  };
+  for (int64_t n = blockIdx.z; n < g.images; n += gridDim.z)
+    for (int c = 0; c < g.channels; c += kTilePacks * N) {
+      const int packs = min((g.channels - c) / N, kTilePacks);
+      for (auto& of_row : sums)
+        for (auto& of_element : of_row)
+          for (int pack = 0; pack < packs; ++pack) of_element[pack] = {};
+      for (int p = rows.windows.first; p < rows.windows.last; ++p)
+        for (int q = cols.windows.first; q < cols.windows.last; ++q) add_window(n, p, q, c, packs);
+      for (int i = rows.elements.first; i < rows.elements.last; ++i)
+        for (int j = cols.elements.first; j < cols.elements.last; ++j)
+          for (int pack = 0; pack < packs; ++pack)
+            store_values<N>(dx + g.x_offset(n, i, j, c + pack * N),
+                            sums[i - rows.elements.first][j - cols.elements.first][pack]);
+    }
 }
 
 // The less common windows have one kernel, with and without indices.

@@ -12,10 +12,12 @@
 #include <rondo/kernels/core/view.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/core/tile_threads.cuh>
 #include <rondo/kernels/core/values.cuh>
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 namespace rondo::reduce {
 
@@ -132,6 +134,42 @@ __global__ void __launch_bounds__(kColumnThreads<N>* kRowThreads)
   }
 }
 
+// The columns of a thread of the CPU executor, which is all threads of a block, one after another.
+inline constexpr int kColumnsOfVectors = 128;
+
+template <int N, class Reducer, class Rows>
+__global__ void __launch_bounds__(1)
+    reduce_columns_by_vectors_kernel(Reducer reducer, typename Reducer::Result* y,
+                                     typename Reducer::State* partial, Rows rows, int64_t row_count,
+                                     int64_t cols, unsigned col_blocks, int64_t count) {
+  using State = typename Reducer::State;
+  const unsigned row_block = blockIdx.x / col_blocks, col_block = blockIdx.x - row_block * col_blocks;
+  const int64_t block_col = static_cast<int64_t>(col_block) * kColumnsOfVectors;
+  const int here = static_cast<int>(min(cols - block_col, int64_t{kColumnsOfVectors}));
+  const int64_t first = static_cast<int64_t>(row_block) * kRowsOfBlock;
+  const int64_t last = min(first + kRowsOfBlock, row_count);
+
+  State merged[kColumnsOfVectors];
+  const auto add_columns = [&]<int n>(std::integral_constant<int, n>, int thread_row, int c) {
+    State states[n];
+    for (State& state : states) state = Reducer::identity();
+    add_rows<n>(states, reducer, rows, first + thread_row, last, block_col + c);
+    RONDO_SIMD
+    for (int k = 0; k < n; ++k)
+      merged[c + k] = thread_row == 0 ? states[k] : Reducer::merge(merged[c + k], states[k]);
+  };
+  for (int thread_row = 0; thread_row < kRowThreads; ++thread_row) {
+    int c = 0;
+    for (; c + N <= here; c += N) add_columns(std::integral_constant<int, N>(), thread_row, c);
+    for (; c < here; ++c) add_columns(std::integral_constant<int, 1>(), thread_row, c);
+  }
+  for (int c = 0; c < here; ++c)
+    if (partial)
+      partial[row_block * cols + block_col + c] = merged[c];
+    else
+      y[block_col + c] = reducer.result(merged[c], count);
+}
+
 inline int64_t row_blocks_of(int64_t rows) {
   return std::max<int64_t>(ceil_div<int64_t>(rows, kRowsOfBlock), 1);
 }
@@ -148,6 +186,13 @@ Status launch_columns(const char* name, const Reducer& reducer, typename Reducer
                       int64_t count, cudaStream_t stream) {
   const int64_t packs = ceil_div<int64_t>(cols, N);
   LaunchShape shape;
+  if constexpr (kVectorTiles)
+    if (use_vector_threads()) {
+      const int64_t col_blocks = ceil_div<int64_t>(cols, kColumnsOfVectors);
+      shape.grid_x = saturating_product({row_blocks_of(row_count), col_blocks});
+      return launch(name, shape, stream, reduce_columns_by_vectors_kernel<N, Reducer, Rows>, reducer, y,
+                    partial, rows, row_count, cols, static_cast<unsigned>(col_blocks), count);
+    }
   shape.block_x = 1;
   while (shape.block_x < kColumnThreads<N> && shape.block_x < packs) shape.block_x *= 2;
   shape.block_y = kRowThreads;

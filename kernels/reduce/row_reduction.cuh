@@ -112,7 +112,7 @@ __device__ __forceinline__ typename Reducer::State reduce_part(
 
 // ((0 + 1) + (2 + 3)) + ... of kCount states, without storing into them: g++ makes vectors of it.
 template <class Reducer, int kCount>
-__device__ typename Reducer::State merged_places(const typename Reducer::State* states) {
+__device__ __forceinline__ typename Reducer::State merged_places(const typename Reducer::State* states) {
   if constexpr (kCount == 1) {
     return states[0];
   } else {

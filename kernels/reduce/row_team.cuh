@@ -256,7 +256,7 @@ class RowTeam {
 
 // ((0 + 1) + (2 + 3)) + ... of kCount values, without storing into them: g++ makes vectors of it.
 template <int kCount>
-__device__ float sum_of_places(const float* values) {
+__device__ __forceinline__ float sum_of_places(const float* values) {
   if constexpr (kCount == 1) {
     return values[0];
   } else {
