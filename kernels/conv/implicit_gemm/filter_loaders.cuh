@@ -38,8 +38,7 @@ class ForwardFilterLoader {
     } else if constexpr (Transposing<Tile>::kSupported) {
       position_ = walk.at(Transposing<Tile>().k);
     } else {
-      const int chunk = !Tile::kVectors ? 1 : source.width < 16 ? 4 : 16;
-      position_ = walk.at(threadIdx.x % (Tile::kK / chunk) * chunk);
+      position_ = walk.at(threadIdx.x % Tile::kK);
     }
   }
 
@@ -52,8 +51,7 @@ class ForwardFilterLoader {
       else if (source_.width >= 4)
         copy_blocks<4>(k_tile);
       else
-        for (int k = threadIdx.x; k < Tile::kK; k += Tile::kThreads)
-          copy_values(k_tile, walk_.at(walk_.length() - left_ + k), k, 0, 1);
+        for (int k = 0; k < Tile::kK; ++k) copy_values(k_tile, walk_.at(walk_.length() - left_ + k), k, 0, 1);
     } else if constexpr (Transposing<Tile>::kSupported) {
       copy_transposing(k_tile);
     } else {
@@ -64,6 +62,7 @@ class ForwardFilterLoader {
     walk_.advance(position_, step_);
     left_ -= Tile::kK;
   }
+  __device__ __forceinline__ int outer() const { return source_.k - first_column_; }
 
  private:
   template <int V>
@@ -103,15 +102,14 @@ class ForwardFilterLoader {
   // Copies V values along k of 4 columns at a time.
   template <int V>
   __device__ __forceinline__ void copy_blocks(Element* k_tile) const {
-    constexpr int kPerColumn = Tile::kK / V, kColumns = Tile::kThreads / kPerColumn * 4;
-    const int k = threadIdx.x % kPerColumn * V, first = threadIdx.x / kPerColumn * 4;
-    const int columns = k < left_ ? source_.k - first_column_ : 0;
-    const Element* from = at(position_, first);
-    RONDO_UNROLL_BY(1)
-    for (int column = first; column < Tile::kN; column += kColumns, from += kColumns * source_.patch) {
-      RONDO_UNROLL
-      for (int j = 0; j < V; j += 4)
-        copy_transposed<KTile>(k_tile, k + j, column, from + j, source_.patch, columns - column);
+    for (int k = 0; k < Tile::kK; k += V) {
+      const int columns = k < left_ ? outer() : 0;
+      const Element* from = at(walk_.at(walk_.length() - left_ + k), 0);
+      for (int column = 0; column < Tile::kN; column += 4, from += 4 * source_.patch) {
+        RONDO_UNROLL
+        for (int j = 0; j < V; j += 4)
+          copy_transposed<KTile>(k_tile, k + j, column, from + j, source_.patch, columns - column);
+      }
     }
   }
   __device__ __forceinline__ const Element* at(const TapPosition& position, int column) const {
@@ -152,6 +150,7 @@ class BackwardFilterLoader {
     walk_.advance(position_, step_);
     left_ -= Tile::kK;
   }
+  __device__ __forceinline__ int outer() const { return source_.c - first_column_; }
 
  private:
   static constexpr int kAtOnce = Tile::kK < Tile::kThreads ? Tile::kK : Tile::kThreads;

@@ -102,8 +102,8 @@ class MatrixLoader {
           width_, [&]<int V>() { copy_across<V>(k_tile); });
     else if constexpr (KTile::kKMajor)
       with_width<Tile, Tile::kWidestCopy>(width_, [&]<int V>() { copy_along<V>(k_tile); });
-    else if (Tile::kVectors && width_ >= 4)
-      copy_blocks(k_tile);
+    else if constexpr (Tile::kVectors)
+      width_ >= 4 ? copy_blocks(k_tile) : copy_along<1>(k_tile);
     else if constexpr (Transposing<Tile>::kSupported)
       copy_transposing(k_tile);
     else
@@ -111,6 +111,7 @@ class MatrixLoader {
     from_ += order == Order::k_major ? kK : kK * stride_;
     k_left_ -= kK;
   }
+  __device__ __forceinline__ int outer() const { return outer_; }
 
  private:
   static constexpr int kK = Tile::kK, kThreads = Tile::kThreads;
@@ -157,12 +158,10 @@ class MatrixLoader {
   }
 
   __device__ __forceinline__ void copy_blocks(Element* k_tile) const {
-    constexpr int kPerRow = kK / 4, kRows = kThreads / kPerRow * 4;
-    const int k = threadIdx.x % kPerRow * 4, first = threadIdx.x / kPerRow * 4;
-    RONDO_UNROLL_BY(1)
-    for (int row = first; row < Outer; row += kRows)
-      copy_transposed<KTile>(k_tile, k, row, from_ + row * stride_ + k, stride_,
-                             k < k_left_ ? outer_ - row : 0);
+    for (int row = 0; row < Outer; row += 4)
+      for (int k = 0; k < kK; k += 4)
+        copy_transposed<KTile>(k_tile, k, row, from_ + row * stride_ + k, stride_,
+                               k < k_left_ ? outer_ - row : 0);
   }
 
   template <int V>

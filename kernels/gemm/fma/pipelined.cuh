@@ -76,16 +76,15 @@ __device__ __forceinline__ void store_row(const PipelinedParameters<T>& p, void*
   }
 }
 
+// acc = the sum over part `part` of k, for the tile at (m0, n0).
 template <class Tile, Order OrderA, Order OrderB>
-__global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void gemm_pipelined_kernel(
-    const PipelinedParameters<typename Tile::Element> p) {
-  auto& shared = shared_memory<TileShared<Tile, OrderA, OrderB>>();
+__device__ __forceinline__ void multiply_part(Accumulators<Tile>& acc,
+                                              TileShared<Tile, OrderA, OrderB>& shared,
+                                              const PipelinedParameters<typename Tile::Element>& p,
+                                              int64_t batch, int64_t m0, int64_t n0, int64_t part) {
   const auto& g = p.gemm;
-  const int64_t batch = blockIdx.x / p.tiles, tile = blockIdx.x % p.tiles;
-  const int64_t m0 = tile / p.tiles_n * Tile::kM, n0 = tile % p.tiles_n * Tile::kN;
-  const int64_t k0 = blockIdx.y * p.k_per_split;
+  const int64_t k0 = part * p.k_per_split;
   const int64_t k = min(g.k - k0, p.k_per_split);
-
   const auto* const of_a = matrix_of(g.a, g.batches.a, batch);
   const auto* const of_b = matrix_of(g.b, g.batches.b, batch);
   MatrixLoader<OrderA, KTileA<Tile, OrderA>, Tile::kM, Tile> a(
@@ -94,8 +93,18 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void gemm_pipe
   MatrixLoader<OrderB, KTileB<Tile, OrderB>, Tile::kN, Tile> b(
       of_b + (OrderB == Order::k_major ? n0 * g.b_stride + k0 : k0 * g.b_stride + n0), g.b_stride, g.n - n0,
       k, copy_width_at(of_b, p.b_width));
-  Accumulators<Tile> acc;
   tile_mainloop<Tile, OrderA, OrderB>(acc, shared, a, b, ceil_div<int64_t>(k, Tile::kK));
+}
+
+template <class Tile, Order OrderA, Order OrderB>
+__global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void gemm_pipelined_kernel(
+    const PipelinedParameters<typename Tile::Element> p) {
+  auto& shared = shared_memory<TileShared<Tile, OrderA, OrderB>>();
+  const auto& g = p.gemm;
+  const int64_t batch = blockIdx.x / p.tiles, tile = blockIdx.x % p.tiles;
+  const int64_t m0 = tile / p.tiles_n * Tile::kM, n0 = tile % p.tiles_n * Tile::kN;
+  Accumulators<Tile> acc;
+  multiply_part<Tile, OrderA, OrderB>(acc, shared, p, batch, m0, n0, blockIdx.y);
 
   const PipelinedResult<typename Tile::Element> result(p, batch);
   store_tile<Tile, OrderA>(shared, acc, [&](int row_in_tile, int column, const auto& sums) {
@@ -104,16 +113,39 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void gemm_pipe
   });
 }
 
+// A vector tile has all parts of k. While it has more to add, the sum is in the memory of the first part.
 template <class Tile, Order OrderA, Order OrderB>
-Status launch_pipelined_kernel(const char* name, PipelinedParameters<typename Tile::Element>& p,
-                               int64_t splits, cudaStream_t stream) {
+__global__ __launch_bounds__(Tile::kThreads) void gemm_by_vectors_kernel(const PipelinedParameters<float> p,
+                                                                         const Partials parts) {
+  auto& shared = shared_memory<TileShared<Tile, OrderA, OrderB>>();
+  const auto& g = p.gemm;
+  const int64_t batch = blockIdx.x / p.tiles, tile = blockIdx.x % p.tiles;
+  const int64_t m0 = tile / p.tiles_n * Tile::kM, n0 = tile % p.tiles_n * Tile::kN;
+  const PipelinedResult<float> result(p, batch);
+  Accumulators<Tile> acc;
+  for (int64_t part = 0; part < parts.count; ++part) {
+    multiply_part<Tile, OrderA, OrderB>(acc, shared, p, batch, m0, n0, part);
+    visit_results<Tile, OrderA>(acc, [&]<int N>(int row_in_tile, int column_in_tile, Vec<N> sums) {
+      const int64_t row = m0 + row_in_tile, column = n0 + column_in_tile, left = g.n - column;
+      if (row >= g.m || left <= 0) return;
+      if (parts.count > 1) {
+        float* const sum = parts.row(0, row) + column;
+        sums = (part == 0 ? Vec<N>::zero() : Vec<N>::load_some(sum, left)) + sums;
+        if (part + 1 < parts.count) return sums.store_some(sum, left);
+      }
+      store_row(p, result.c, result.epilogue, row, column, sums);
+    });
+  }
+}
+
+template <class Tile, Order OrderA, Order OrderB>
+LaunchShape pipelined_shape(PipelinedParameters<typename Tile::Element>& p, int64_t splits) {
   p.tiles_n = ceil_div<int64_t>(p.gemm.n, Tile::kN);
   p.tiles = ceil_div<int64_t>(p.gemm.m, Tile::kM) * p.tiles_n;
-  const LaunchShape shape = {.grid_x = saturating_product({p.tiles, p.gemm.batches.count}),
-                             .grid_y = splits,
-                             .block_x = Tile::kThreads,
-                             .shared_bytes = sizeof(TileShared<Tile, OrderA, OrderB>)};
-  return launch(name, shape, stream, gemm_pipelined_kernel<Tile, OrderA, OrderB>, p);
+  return {.grid_x = saturating_product({p.tiles, p.gemm.batches.count}),
+          .grid_y = splits,
+          .block_x = Tile::kThreads,
+          .shared_bytes = sizeof(TileShared<Tile, OrderA, OrderB>)};
 }
 
 // All parameters but tiles_n and tiles.
@@ -140,10 +172,20 @@ template <class Tile, class T, class C>
 Status launch_pipelined(const char* name, const GemmArgumentsOf<T, C>& g, const SplitK& parts,
                         Workspace workspace, cudaStream_t stream) {
   const bool split = parts.splits > 1;
-  PipelinedParameters<T> p = pipelined_parameters(g, parts, workspace);
   const GemmProblem problem = problem_of(g);
+  if constexpr (Tile::kVectors) {
+    PipelinedParameters<T> p = pipelined_parameters(g, SplitK{}, workspace);
+    p.k_per_split = split ? parts.k_per_split : std::max<int64_t>(g.k, 1);
+    return with_orders(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
+      return launch(name, pipelined_shape<Tile, OrderA, OrderB>(p, 1), stream,
+                    gemm_by_vectors_kernel<Tile, OrderA, OrderB>, p,
+                    Partials{static_cast<float*>(workspace.data), g.m, g.n, parts.splits});
+    });
+  }
+  PipelinedParameters<T> p = pipelined_parameters(g, parts, workspace);
   RONDO_RETURN_IF_ERROR(with_orders(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
-    return launch_pipelined_kernel<Tile, OrderA, OrderB>(name, p, parts.splits, stream);
+    return launch(name, pipelined_shape<Tile, OrderA, OrderB>(p, parts.splits), stream,
+                  gemm_pipelined_kernel<Tile, OrderA, OrderB>, p);
   }));
   return split ? sum_partials(p.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream) : Status();
 }

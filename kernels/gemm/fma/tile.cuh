@@ -3,7 +3,7 @@
 // A block computes a tile of kM x kN results and processes kK values of the inner dimension at a time (a
 // *k-tile*). Its threads form a grid of kThreadsM x kThreadsN. Each thread has a *register tile* of
 // kPerThreadM rows of kPerThreadN adjacent columns. The k-tiles of A and B are in shared memory, kStages of
-// each.
+// each. A tile of VectorThreads has one thread, which has all register tiles, one after another.
 #pragma once
 
 #include <rondo/kernels/gemm/tile_id.h>
@@ -20,15 +20,15 @@ struct Tile {
   using Threads = ThreadsOf<Vectors>;
   static constexpr bool kVectors = Vectors;
   static constexpr bool kTensor = false;  // see mma/tensor_tile.cuh
-  static constexpr int kThreadsM = ThreadsM, kThreadsN = ThreadsN, kThreads = ThreadsM * ThreadsN;
+  static constexpr int kThreadsM = ThreadsM, kThreadsN = ThreadsN;
+  static constexpr int kThreads = Vectors ? 1 : ThreadsM * ThreadsN;
   static constexpr int kPerThreadM = PerThreadM, kPerThreadN = PerThreadN;
   // Intended number of resident blocks per multiprocessor: 256 threads with 255 registers each.
   static constexpr int kBlocksAtOnce = 256 / ((kThreads + 31) / 32 * 32);
   static constexpr int kM = ThreadsM * PerThreadM, kN = ThreadsN * PerThreadN, kK = K, kStages = Stages;
   static constexpr TileId kId = {Vectors ? Instruction::vector_fma : Instruction::fma, Arithmetic::fp32, kM,
                                  kN};
-  static_assert(Vectors ? kK % kThreads == 0 || kThreads % kK == 0 : kThreads >= kK,
-                "every row of a k_tile needs a thread that copies it");
+  static_assert(Vectors || kThreads >= kK, "every row of a k_tile needs a thread that copies it");
   static constexpr int kWidestCopy = Threads::kWidestCopy;
   static_assert(kK % 4 == 0 && kPerThreadM % 4 == 0 && kPerThreadN % 4 == 0);
 };
@@ -144,6 +144,24 @@ struct Accumulators {
   Vec<Tile::kPerThreadN> row[Tile::kPerThreadM];
 };
 
+// The one thread of a vector tile has its register tiles in shared memory, which is cache.
+template <class Tile, Order OrderA, Order OrderB>
+requires Tile::kVectors struct TileShared<Tile, OrderA, OrderB> {
+  static constexpr int kAlignment = Tile::Threads::kAlignment;
+  alignas(kAlignment) float a[KTileA<Tile, OrderA>::kSize];
+  alignas(kAlignment) float b[KTileB<Tile, OrderB>::kSize];
+  alignas(kAlignment) float sums[Tile::kM * Tile::kN];
+};
+template <class Tile>
+requires Tile::kVectors struct Accumulators<Tile> {
+  using Columns = Vec<Tile::kPerThreadN>;
+  float* sums = nullptr;  // the rows of a register tile one after the other
+
+  __device__ __forceinline__ float* register_tile(int m, int n) const {
+    return sums + (n * Tile::kThreadsM + m) * Tile::kPerThreadM * Tile::kPerThreadN;
+  }
+};
+
 // Calls visit(row, column, values) for each row of the calling thread's results. `values` are those of
 // adjacent columns, from `column` on; both numbers count from the tile's first.
 template <class Tile, Order OrderA, class Visit>
@@ -152,6 +170,16 @@ __device__ __forceinline__ void visit_results(const Accumulators<Tile>& acc, Vis
   RONDO_UNROLL
   for (int i = 0; i < Tile::kPerThreadM; ++i)
     visit(KTileA<Tile, OrderA>::row(thread.m, i), thread.n * Tile::kPerThreadN, acc.row[i]);
+}
+
+template <class Tile, Order OrderA, class Visit>
+requires Tile::kVectors __device__ __forceinline__ void visit_results(const Accumulators<Tile>& acc,
+                                                                      Visit&& visit) {
+  for (int m = 0; m < Tile::kThreadsM; ++m)
+    for (int i = 0; i < Tile::kPerThreadM; ++i)
+      for (int n = 0; n < Tile::kThreadsN; ++n)
+        visit(m * Tile::kPerThreadM + i, n * Tile::kPerThreadN,
+              Vec<Tile::kPerThreadN>::load_unaligned(acc.register_tile(m, n) + i * Tile::kPerThreadN));
 }
 
 // visit_results() for kernels that are for all kinds of tiles: those of tensor cores store through `shared`.

@@ -3,6 +3,7 @@
 //
 //   copy(float* k_tile)   starts the copies (cp.async) of the calling thread's part of the next k-tile, and
 //                         writes zeros where the k-tile reaches outside the problem
+//   outer()               the rows or columns of the tile that exist; optional. Only vector tiles ask for it
 //
 // All threads of the block must call tile_mainloop() together. OrderA: of A in shared memory. OrderB: of B in
 // global memory. tensor_mainloop.cuh has the loop of the tiles for tensor cores.
@@ -23,18 +24,7 @@ __device__ __forceinline__ void multiply_k_tile(Accumulators<Tile>& acc, const f
   b += B::at(0, thread.n * Tile::kPerThreadN);
   a += A::at(0, A::row(thread.m, 0));
 
-  if constexpr (Tile::kVectors) {
-    // Reads the values of A one by one when needed, which leaves the registers for the sums.
-    constexpr int kRowStep = OrderA == Order::k_major ? A::kStride : 1;
-    constexpr int kStep = OrderA == Order::k_major ? 1 : A::kStride;
-    RONDO_UNROLL_BY(4)
-    for (int k = 0; k < Tile::kK; ++k) {
-      const Columns columns = Columns::load(b + k * B::kStride);
-      RONDO_UNROLL
-      for (int i = 0; i < Tile::kPerThreadM; ++i)
-        acc.row[i].add_product(a[i * kRowStep + k * kStep], columns);
-    }
-  } else if constexpr (OrderA == Order::k_major) {
+  if constexpr (OrderA == Order::k_major) {
     RONDO_UNROLL_BY(1)
     for (int k = 0; k < Tile::kK; k += 4) {
       Columns columns[4];
@@ -93,6 +83,63 @@ __device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc,
     multiply_k_tile<Tile, OrderA, OrderB>(acc, shared.a[reading], shared.b[reading]);
     filling = reading;
     reading = reading + 1 == Tile::kStages ? 0 : reading + 1;
+  }
+}
+
+// sums += (k-tile of A) * (k-tile of B), for register tile (m, n) of a vector tile. `first`: the sums are 0.
+template <class Tile, Order OrderA, Order OrderB>
+__device__ __forceinline__ void multiply_register_tile(float* sums, const float* a, const float* b, int m,
+                                                       int n, bool first) {
+  using A = KTileA<Tile, OrderA>;
+  using B = KTileB<Tile, OrderB>;
+  using Columns = Vec<Tile::kPerThreadN>;
+  b += B::at(0, n * Tile::kPerThreadN);
+  a += A::at(0, A::row(m, 0));
+  Columns row[Tile::kPerThreadM];
+  RONDO_UNROLL
+  for (int i = 0; i < Tile::kPerThreadM; ++i)
+    row[i] = first ? Columns::zero() : Columns::load(sums + i * Tile::kPerThreadN);
+  // Reads the values of A one by one when needed, which leaves the registers for the sums.
+  constexpr int kRowStep = OrderA == Order::k_major ? A::kStride : 1;
+  constexpr int kStep = OrderA == Order::k_major ? 1 : A::kStride;
+  RONDO_UNROLL_BY(4)
+  for (int k = 0; k < Tile::kK; ++k) {
+    const Columns columns = Columns::load(b + k * B::kStride);
+    RONDO_UNROLL
+    for (int i = 0; i < Tile::kPerThreadM; ++i) row[i].add_product(a[i * kRowStep + k * kStep], columns);
+  }
+  RONDO_UNROLL
+  for (int i = 0; i < Tile::kPerThreadM; ++i) row[i].store(sums + i * Tile::kPerThreadN);
+}
+
+// The register tiles, of kRegisterTile rows or columns each, that have results.
+template <int kRegisterTile, class Loader>
+__device__ __forceinline__ int register_tiles(const Loader& loader, int all) {
+  if constexpr (requires { loader.outer(); })
+    return min(all, ceil_div(max(loader.outer(), 0), kRegisterTile));
+  else
+    return all;
+}
+
+// The one thread of a vector tile multiplies a k-tile for all register tiles before it copies the next one.
+template <class Tile, Order OrderA, Order OrderB, class LoaderA, class LoaderB>
+requires Tile::kVectors __device__ __forceinline__ void tile_mainloop(
+    Accumulators<Tile>& acc, TileShared<Tile, OrderA, OrderB>& shared, LoaderA& a, LoaderB& b,
+    int64_t k_tiles) {
+  acc.sums = shared.sums;
+  const int tiles_m = register_tiles<Tile::kPerThreadM>(a, Tile::kThreadsM),
+            tiles_n = register_tiles<Tile::kPerThreadN>(b, Tile::kThreadsN);
+  if (k_tiles == 0)
+    for (float& sum : shared.sums) sum = 0;
+  for (int64_t k_tile = 0; k_tile < k_tiles; ++k_tile) {
+    a.copy(shared.a);
+    b.copy(shared.b);
+    ptx::cp_async_commit();
+    ptx::cp_async_wait<0>();
+    for (int n = 0; n < tiles_n; ++n)
+      for (int m = 0; m < tiles_m; ++m)
+        multiply_register_tile<Tile, OrderA, OrderB>(acc.register_tile(m, n), shared.a, shared.b, m, n,
+                                                     k_tile == 0);
   }
 }
 

@@ -19,7 +19,7 @@ using Tile64x64 = Tile<8, 8, 8, 8, 32, 2>;
 // uses three quarters, which needs fewer loads. For some matrices one or the other leaves less of the tile
 // unused. GPU builds do not have these tiles.
 template <int M, int N, int PerThreadM = kTileRegisters.count / 4, int PerThreadN = 2 * kTileRegisters.lanes>
-using VectorTile = Tile<M / PerThreadM, N / PerThreadN, PerThreadM, PerThreadN, 64, 2, true>;
+using VectorTile = Tile<M / PerThreadM, N / PerThreadN, PerThreadM, PerThreadN, 64, 1, true>;
 inline constexpr int kTallRows = kTileRegisters.count * 3 / 8 / 4 * 4;
 template <int M, int N>
 using TallVectorTile = VectorTile<M, N, kTallRows>;
