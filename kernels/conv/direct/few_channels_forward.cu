@@ -6,6 +6,7 @@
 #include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/core/tile_threads.cuh>
 #include <rondo/kernels/core/values.cuh>
 
 #include <algorithm>
@@ -13,9 +14,11 @@
 namespace rondo {
 namespace {
 
-constexpr int kThreads = 128;
-constexpr int kPixels = 8;                                        // per thread, along a row
-constexpr int kVecSize = 8;                                       // out channels per thread, a chunk
+// A thread of the executor is a block, and its sums fill half of its vector registers.
+constexpr int kThreads = kVectorTiles ? 1 : 128;
+constexpr int kPixels = 8;  // per thread, along a row
+constexpr int kVecSize =    // out channels per thread, a chunk
+    kVectorTiles ? kTileRegisters.count / 2 / kPixels * kTileRegisters.lanes : 8;
 constexpr int kLoad = kVectorRegisters.lanes > 4 ? kVecSize : 4;  // out channels per load instruction
 constexpr int kMostFloats = 12 << 10;  // largest filter bank in shared memory: 48 KB, which every device has
 
@@ -105,8 +108,8 @@ __global__ __launch_bounds__(kThreads,
 }  // namespace
 
 bool has_few_channels(const ConvGeometry& g) {
-  return g.c <= 4 && g.dilation_h == 1 && g.dilation_w == 1 &&
-         static_cast<int64_t>(g.patch) * chunks_of(g.k) * kVecSize <= kMostFloats;
+  const int64_t padded = ceil_div(g.k, 8) * 8;  // the chunks of a GPU: the same kernel everywhere
+  return g.c <= 4 && g.dilation_h == 1 && g.dilation_w == 1 && g.patch * padded <= kMostFloats;
 }
 
 template <class T>

@@ -172,6 +172,9 @@ class BackwardFilterLoader {
     const bool inside = k < left_;
     const Element* from = source_.data + static_cast<int64_t>(position_.channel) * source_.patch +
                           source_.offset(walk_.r(position_), walk_.s(position_)) + first_column_;
+    if constexpr (Tile::kVectors)
+      return copy_values_then_zeros(k_tile + KTile::at(k, 0), from, inside ? min(columns, Tile::kN) : 0,
+                                    Tile::kN);
     // By 4, the tf32x3 tile of 128 x 128 spills registers on 12.0.
     RONDO_UNROLL_BY(2)
     for (int step = 0; step * kPerRow * V < Tile::kN; ++step) {

@@ -38,21 +38,52 @@ class GatherLoader {
   }
 
   __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
-    with_width<Tile, Tile::kWidestCopy>(source_.width, [&]<int V>() {
-      constexpr int kPerRow = Tile::kK / V, kRows = Tile::kThreads / kPerRow;
-      const int chunk = threadIdx.x % kPerRow, first = threadIdx.x / kPerRow;
-      if constexpr (kRows > 0) {
+    if constexpr (Tile::kVectors) {
+      copy_runs(k_tile);
+    } else {
+      with_width<Tile, Tile::kWidestCopy>(source_.width, [&]<int V>() {
+        constexpr int kPerRow = Tile::kK / V, kRows = Tile::kThreads / kPerRow;
+        const int chunk = threadIdx.x % kPerRow, first = threadIdx.x / kPerRow;
         if (first < kRows) copy_chunks<V>(k_tile, position_, chunk * V, first, kRows);
-      } else {  // fewer threads than chunks per row
-        for (int k = threadIdx.x * V; k < Tile::kK; k += Tile::kThreads * V)
-          copy_chunks<V>(k_tile, walk_.at(walk_.length() - left_ + k), k, 0, 1);
-      }
-    });
-    walk_.advance(position_, step_);
+      });
+      walk_.advance(position_, step_);
+    }
     left_ -= Tile::kK;
   }
 
  private:
+  // Neighbouring values of k that are neighbours in memory: channels of a tap, or of several taps.
+  struct Run {
+    int k, length, dy, dx;
+    int64_t offset;
+  };
+
+  // A thread with vector registers copies the k-tile run by run.
+  __device__ void copy_runs(float* k_tile) const {
+    const int here = min(left_, Tile::kK), channels = source_.channels;
+    const bool adjacent_taps = all_visible_ && source_.w.tap_distance == 1;
+    Run runs[Tile::kK];
+    int count = 0;
+    for (int k = 0; k < here; k += runs[count++].length) {
+      const TapPosition position = walk_.at(walk_.length() - left_ + k);
+      const int taps = adjacent_taps ? walk_.columns() - position.s : 1;
+      const int dy = source_.h.tap_distance * walk_.r(position),
+                dx = source_.w.tap_distance * walk_.s(position);
+      runs[count] = {k, min(taps * channels - position.channel, here - k), dy, dx,
+                     (static_cast<int64_t>(dy) * source_.w.size + dx) * channels + position.channel};
+    }
+    for (int i = 0; i < Tile::kM; ++i) {
+      const GatherRow& row = rows_[i];
+      float* const to = k_tile + KTile::at(0, i);
+      for (int run = 0; run < count; ++run) {
+        const Run& r = runs[run];
+        const bool seen = all_visible_ || visible(row.y + r.dy, row.x + r.dx);
+        copy_values_then_zeros(to + r.k, source_.data + row.from + r.offset, seen ? r.length : 0, r.length);
+      }
+      for (int k = here; k < Tile::kK; ++k) to[k] = 0;
+    }
+  }
+
   // Copies the rows first, first + step, ... at k of the k-tile.
   template <int V>
   __device__ __forceinline__ void copy_chunks(Element* k_tile, const TapPosition& position, int k, int first,

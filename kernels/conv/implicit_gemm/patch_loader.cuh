@@ -36,24 +36,69 @@ class PatchLoader {
     q_ = static_cast<int>(pixel % g.q);
     p_ = static_cast<int>(pixel / g.q % g.p);
     image_ = static_cast<int>(pixel / g.q / g.p);
+    if constexpr (Tile::kVectors) find_runs();
   }
 
   __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
-    with_width<Tile, Tile::kWidestCopy>(width_, [&]<int V>() {
-      RONDO_UNROLL_BY(1)
-      for (int j = 0; j < kPixels; ++j) {
-        copy_pixel<V>(k_tile, threadIdx.x / kPerRow * kPixels + j);
-        if (kPixels > 1) go_on(1);
+    if constexpr (Tile::kVectors) {
+      for (int k = 0; k < Tile::kK; ++k) {
+        copy_pixel_by_runs(k_tile, k);
+        go_on(1);
       }
-    });
+    } else {
+      with_width<Tile, Tile::kWidestCopy>(width_, [&]<int V>() {
+        RONDO_UNROLL_BY(1)
+        for (int j = 0; j < kPixels; ++j) {
+          copy_pixel<V>(k_tile, threadIdx.x / kPerRow * kPixels + j);
+          if (kPixels > 1) go_on(1);
+        }
+      });
+      go_on(kPixels > 1 ? Tile::kK - kPixels : Tile::kK);
+    }
     left_ -= Tile::kK;
-    go_on(kPixels > 1 ? Tile::kK - kPixels : Tile::kK);
   }
 
  private:
   static constexpr int kAtOnce = Tile::kK < Tile::kThreads ? Tile::kK : Tile::kThreads;
   static constexpr int kPixels = Tile::kK / kAtOnce;  // consecutive pixels of a k-tile that a thread copies
   static constexpr int kPerRow = Tile::kThreads / kAtOnce;  // threads that share a pixel
+
+  // Neighbouring rows that are neighbours in memory: the channels of a tap, or of several taps that are inside
+  // every image. Only with vector registers.
+  struct Run {
+    int row, length;
+  };
+  struct Runs {
+    Run of[Tile::kM];
+    int count = 0;
+  };
+  struct NoRuns {};
+
+  __device__ void find_runs() {
+    for (int row = 0; row < Tile::kM; ++row) {
+      const bool joins =
+          row > 0 && taps_[row].offset == taps_[row - 1].offset + 1 &&
+          (!geometry_.padded || (taps_[row].y == taps_[row - 1].y && taps_[row].x == taps_[row - 1].x));
+      if (joins)
+        ++runs_.of[runs_.count - 1].length;
+      else
+        runs_.of[runs_.count++] = {row, 1};
+    }
+  }
+  __device__ void copy_pixel_by_runs(float* k_tile, int k) const {
+    const ConvGeometry& g = geometry_;
+    const int y = p_ * g.stride_h - g.pad_h, x = q_ * g.stride_w - g.pad_w;
+    const float* const pixel =
+        x_ + static_cast<int64_t>(image_) * g.h * g.w * g.c + (static_cast<int64_t>(y) * g.w + x) * g.c;
+    for (int i = 0; i < runs_.count; ++i) {
+      const auto [row, length] = runs_.of[i];
+      const PatchTap& tap = taps_[row];
+      const bool visible =
+          k < left_ && (!g.padded || (static_cast<unsigned>(y + tap.y) < static_cast<unsigned>(g.h) &&
+                                      static_cast<unsigned>(x + tap.x) < static_cast<unsigned>(g.w)));
+      copy_values_then_zeros(k_tile + KTile::at(k, row), pixel + tap.offset, visible ? length : 0, length);
+    }
+  }
 
   __device__ __forceinline__ void go_on(int pixels) {
     q_ += pixels;
@@ -99,6 +144,7 @@ class PatchLoader {
   int64_t left_;
   int width_;
   int q_, p_, image_;
+  [[no_unique_address]] std::conditional_t<Tile::kVectors, Runs, NoRuns> runs_;
 };
 
 }  // namespace rondo

@@ -175,6 +175,8 @@ class TapWalk {
     if (position.channel >= channels_) position.channel -= channels_, ++position.s;
     if (position.s >= s_.count) position.s -= s_.count, ++position.r;
   }
+  // The taps of the walk in a row of the filter.
+  __device__ __forceinline__ int columns() const { return s_.count; }
   __device__ __forceinline__ int r(const TapPosition& position) const { return r_.begin + position.r; }
   __device__ __forceinline__ int s(const TapPosition& position) const { return s_.begin + position.s; }
 

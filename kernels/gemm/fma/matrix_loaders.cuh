@@ -5,6 +5,9 @@
 #include <rondo/kernels/core/ptx/cp_async.cuh>
 #include <rondo/kernels/gemm/fma/tile.cuh>
 
+#include <cstring>
+#include <type_traits>
+
 namespace rondo {
 
 // Calls copy.template operator()<V>() with the widest copy, V elements, that the operand's alignment
@@ -37,6 +40,26 @@ template <class Tile>
 __device__ __forceinline__ int copied_width(int width) {
   if (Tile::kTensor) return width >= Tile::kWidestCopy ? Tile::kWidestCopy : 1;
   return width < Tile::kWidestCopy ? width : Tile::kWidestCopy;
+}
+
+// Copies `count` values, with unaligned accesses of whole vectors that may overlap, and writes zeros behind
+// them up to `end`. For VectorThreads.
+__device__ __forceinline__ void copy_values_then_zeros(float* to, const float* from, int count, int end) {
+  const auto copy = [&]<int N>(std::integral_constant<int, N>, int at) {
+    memcpy(to + at, from + at, N * sizeof(float));
+  };
+  const auto copy_both_ends = [&](auto n) { copy(n, 0), copy(n, count - n); };
+  if (count >= 16) {
+    for (int i = 0; i + 16 <= count; i += 16) copy(std::integral_constant<int, 16>(), i);
+    if (count % 16 != 0) copy(std::integral_constant<int, 16>(), count - 16);
+  } else if (count >= 8) {
+    copy_both_ends(std::integral_constant<int, 8>());
+  } else if (count >= 4) {
+    copy_both_ends(std::integral_constant<int, 4>());
+  } else {
+    for (int i = 0; i < count; ++i) to[i] = from[i];
+  }
+  for (int i = count < 0 ? 0 : count; i < end; ++i) to[i] = 0;
 }
 
 // Copies a block of 4 x 4 values to (k, outer) of an MN-major k-tile, from K-major memory: 4 values each at
@@ -97,13 +120,13 @@ class MatrixLoader {
   __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
     // K-major memory must be transposed into an MN-major k-tile: value by value, or in blocks if the threads
     // have vector registers.
-    if constexpr (order == Order::mn_major)
+    if constexpr (Tile::kVectors)
+      copy_by_vectors(k_tile);
+    else if constexpr (order == Order::mn_major)
       with_width<Tile, (Tile::kWidestCopy < Outer ? Tile::kWidestCopy : Outer)>(
           width_, [&]<int V>() { copy_across<V>(k_tile); });
     else if constexpr (KTile::kKMajor)
       with_width<Tile, Tile::kWidestCopy>(width_, [&]<int V>() { copy_along<V>(k_tile); });
-    else if constexpr (Tile::kVectors)
-      width_ >= 4 ? copy_blocks(k_tile) : copy_along<1>(k_tile);
     else if constexpr (Transposing<Tile>::kSupported)
       copy_transposing(k_tile);
     else
@@ -157,11 +180,30 @@ class MatrixLoader {
     }
   }
 
-  __device__ __forceinline__ void copy_blocks(Element* k_tile) const {
-    for (int row = 0; row < Outer; row += 4)
-      for (int k = 0; k < kK; k += 4)
-        copy_transposed<KTile>(k_tile, k, row, from_ + row * stride_ + k, stride_,
-                               k < k_left_ ? outer_ - row : 0);
+  __device__ void copy_by_vectors(float* k_tile) const {
+    const int k_here = k_left_ < kK ? static_cast<int>(k_left_) : kK;
+    if constexpr (order == Order::mn_major) {
+      for (int k = 0; k < kK; ++k)
+        copy_values_then_zeros(k_tile + KTile::at(k, 0), from_ + k * stride_, k < k_here ? outer_ : 0, Outer);
+    } else if constexpr (KTile::kKMajor) {
+      for (int row = 0; row < Outer; ++row)
+        copy_values_then_zeros(k_tile + KTile::at(0, row), from_ + row * stride_, row < outer_ ? k_here : 0,
+                               kK);
+    } else {
+      for (int row = 0; row < Outer; row += 4)
+        for (int k = 0; k < kK; k += 4)
+          if (width_ >= 4)
+            copy_transposed<KTile>(k_tile, k, row, from_ + row * stride_ + k, stride_,
+                                   k < k_here ? outer_ - row : 0);
+          else
+            copy_scalars(k_tile, k, row, k_here);
+    }
+  }
+  // 4 x 4 values, transposed.
+  __device__ void copy_scalars(float* k_tile, int k, int row, int k_here) const {
+    for (int i = row; i < row + 4; ++i)
+      for (int j = k; j < k + 4; ++j)
+        k_tile[KTile::at(j, i)] = i < outer_ && j < k_here ? from_[i * stride_ + j] : 0.0f;
   }
 
   template <int V>
