@@ -34,17 +34,17 @@ __global__ void __launch_bounds__(kThreads, 6)
   if (col >= g.cols.windows) return;
   const Range h = g.rows.elements(row), w = g.cols.elements(col);
   const float share = share_of_element<Over>(g, over_window, row, col);
-  for_each_pack<N>(g, [&](int64_t n, int c) {
-    Values<N> sum = {};
+  for_each_pack<N>(g, [&]<int M>(PackWidth<M>, int64_t n, int c) {
+    Values<M> sum = {};
     for (int i = h.first; i < h.last; ++i)
       for (int j = w.first; j < w.last; ++j) {
-        const auto element = load_values<N>(x + g.x_offset(n, i, j, c));
+        const auto element = load_channels<M>(x + g.x_offset(n, i, j, c));
         RONDO_SIMD
-        for (int k = 0; k < N; ++k) sum.v[k] += element.v[k];
+        for (int k = 0; k < M; ++k) sum.v[k] += element.v[k];
       }
     RONDO_SIMD
-    for (int k = 0; k < N; ++k) sum.v[k] *= share;
-    store_values<N>(y + g.y_offset(n, row, col, c), sum);
+    for (int k = 0; k < M; ++k) sum.v[k] *= share;
+    store_channels<M>(y + g.y_offset(n, row, col, c), sum);
   });
 }
 
@@ -56,21 +56,21 @@ __global__ void __launch_bounds__(kThreads, 6)
   const int row = row_of_thread(), col = col_of_thread();
   if (col >= g.cols.size) return;
   const Range p = g.rows.windows_of(row), q = g.cols.windows_of(col);
-  for_each_pack<N>(g, [&](int64_t n, int c) {
-    Values<N> sum = {};
+  for_each_pack<N>(g, [&]<int M>(PackWidth<M>, int64_t n, int c) {
+    Values<M> sum = {};
     for_each_window(g, p, q, [&](int i, int j) {
-      const auto gradient = load_values<N>(dy + g.y_offset(n, i, j, c));
+      const auto gradient = load_channels<M>(dy + g.y_offset(n, i, j, c));
       const float share = share_of_element<Over>(g, over_window, i, j);
       RONDO_SIMD
-      for (int k = 0; k < N; ++k) sum.v[k] = fmaf(gradient.v[k], share, sum.v[k]);
+      for (int k = 0; k < M; ++k) sum.v[k] = fmaf(gradient.v[k], share, sum.v[k]);
     });
     const int64_t offset = g.x_offset(n, row, col, c);
     if (relu != nullptr) {
-      const auto active = load_values<N>(relu + offset);
+      const auto active = load_channels<M>(relu + offset);
       RONDO_SIMD
-      for (int k = 0; k < N; ++k) sum.v[k] = active.v[k] > 0 ? sum.v[k] : 0.0f;
+      for (int k = 0; k < M; ++k) sum.v[k] = active.v[k] > 0 ? sum.v[k] : 0.0f;
     }
-    store_values<N>(dx + offset, sum);
+    store_channels<M>(dx + offset, sum);
   });
 }
 
@@ -108,7 +108,7 @@ Status check_average(const char* operation, ImageView<const void> image, ImageVi
 template <class T>
 auto forward(const char* operation, ImageView<T> y, ImageView<const T> x, cudaStream_t stream) {
   return [=](auto geometry, auto over, float share) {
-    return with_values_width<T>(values_width<T>(x.channels, y.data, x.data), [&](auto n) {
+    return with_packs<T>(values_width<T>(x.channels, y.data, x.data), [&](auto n) {
       return launch(operation, shape_over(y, n), stream, avg_pool_kernel<T, n, over, decltype(geometry)>,
                     y.data, x.data, geometry, share);
     });
@@ -118,7 +118,7 @@ template <class T>
 auto backward(const char* operation, ImageView<T> dx, ImageView<const T> dy, const T* relu,
               cudaStream_t stream) {
   return [=](auto geometry, auto over, float share) {
-    return with_values_width<T>(values_width<T>(dx.channels, dx.data, dy.data, relu), [&](auto n) {
+    return with_packs<T>(values_width<T>(dx.channels, dx.data, dy.data, relu), [&](auto n) {
       return launch(operation, shape_over(dx, n), stream,
                     avg_pool_backward_kernel<T, n, over, decltype(geometry)>, dx.data, dy.data, relu,
                     geometry, share);

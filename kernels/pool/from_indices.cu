@@ -26,19 +26,19 @@ __global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)
   if (col >= g.cols.size) return;
   const Range p = g.rows.windows_of(row), q = g.cols.windows_of(col);
   const int element = row * g.cols.size + col;
-  for_each_pack<N>(g, [&](int64_t n, int c) {
-    Values<N> result = {};
+  for_each_pack<N>(g, [&]<int M>(PackWidth<M>, int64_t n, int c) {
+    Values<M> result = {};
     for_each_window(g, p, q, [&](int i, int j) {
       const int64_t window = g.y_offset(n, i, j, c);
-      const auto index = load_indices<N>(indices + window);
-      const auto value = load_values<N>(pooled + window);
+      const auto index = load_indices<M>(indices + window);
+      const auto value = load_channels<M>(pooled + window);
       RONDO_SIMD
-      for (int k = 0; k < N; ++k) {
+      for (int k = 0; k < M; ++k) {
         const float added = sum ? result.v[k] + value.v[k] : value.v[k];
         result.v[k] = index.v[k] == element ? added : result.v[k];
       }
     });
-    store_values<N>(image + g.x_offset(n, row, col, c), result);
+    store_channels<M>(image + g.x_offset(n, row, col, c), result);
   });
 }
 
@@ -51,10 +51,10 @@ __global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)
   const int row = row_of_thread(), col = col_of_thread();
   if (col >= g.cols.windows) return;
   const Range h = g.rows.elements(row), w = g.cols.elements(col);
-  for_each_pack<N>(g, [&](int64_t n, int c) {
+  for_each_pack<N>(g, [&]<int M>(PackWidth<M>, int64_t n, int c) {
     const int64_t window = g.y_offset(n, row, col, c);
-    const auto index = load_indices<N>(indices + window);
-    Values<N> result = {};
+    const auto index = load_indices<M>(indices + window);
+    Values<M> result = {};
     for (int i = h.first; i < h.last; i += g.rows.step)
       for (int j = w.first; j < w.last; j += g.cols.step) {
         const int element = i * g.cols.size + j;
@@ -64,13 +64,13 @@ __global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)
           const Range p = g.rows.windows_of(i), q = g.cols.windows_of(j);
           for (int r = row; r < p.last; r += g.rows.window_step)
             for (int s = r == row ? col + g.cols.window_step : q.first; s < q.last; s += g.cols.window_step)
-              lanes &= ~load_indices<N>(indices + g.y_offset(n, r, s, c)).lanes_of(element);
+              lanes &= ~load_indices<M>(indices + g.y_offset(n, r, s, c)).lanes_of(element);
         }
-        const auto gradient = load_values<N>(dy + g.x_offset(n, i, j, c));
+        const auto gradient = load_channels<M>(dy + g.x_offset(n, i, j, c));
         RONDO_UNROLL
-        for (int k = 0; k < N; ++k) result.v[k] = (lanes >> k & 1) != 0 ? gradient.v[k] : result.v[k];
+        for (int k = 0; k < M; ++k) result.v[k] = (lanes >> k & 1) != 0 ? gradient.v[k] : result.v[k];
       }
-    store_values<N>(dx + window, result);
+    store_channels<M>(dx + window, result);
   });
 }
 
@@ -93,11 +93,10 @@ Status launch_put_back(const char* operation, ImageView<T> image, ImageView<cons
                        ImageView<const int32_t> indices, const Geometry<Side>& any, bool sum,
                        cudaStream_t stream) {
   return with_few_types(any, [&](auto geometry) {
-    return with_values_width<T>(
-        values_width<T>(image.channels, image.data, pooled.data, indices.data), [&](auto n) {
-          return launch(operation, shape_over(image, n), stream, put_back_kernel<T, n, decltype(geometry)>,
-                        image.data, pooled.data, indices.data, geometry, sum);
-        });
+    return with_packs<T>(values_width<T>(image.channels, image.data, pooled.data, indices.data), [&](auto n) {
+      return launch(operation, shape_over(image, n), stream, put_back_kernel<T, n, decltype(geometry)>,
+                    image.data, pooled.data, indices.data, geometry, sum);
+    });
   });
 }
 
@@ -154,7 +153,7 @@ Status max_unpool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy,
   Geometry<DilatedSide> any;
   RONDO_RETURN_IF_ERROR(check_geometry(operation, untyped(dy), untyped(dx), window, &any));
   return with_few_types(any, [&](auto geometry) {
-    return with_values_width<T>(values_width<T>(dx.channels, dx.data, dy.data, indices.data), [&](auto n) {
+    return with_packs<T>(values_width<T>(dx.channels, dx.data, dy.data, indices.data), [&](auto n) {
       return launch(operation, shape_over(dx, n), stream,
                     max_unpool_backward_kernel<T, n, decltype(geometry)>, dx.data, dy.data, indices.data,
                     geometry);

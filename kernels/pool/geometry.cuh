@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 
 namespace rondo::pool {
 
@@ -112,13 +113,40 @@ struct Geometry {
 __device__ inline int row_of_thread() { return static_cast<int>(blockIdx.y); }
 __device__ inline int col_of_thread() { return static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y); }
 
-// Calls work(n, c) for every image n and every first channel c of the calling thread's packs. Values that
-// depend only on the pixel are computed once for several images.
+// Packs of N channels. Those of a thread with vector registers may begin anywhere.
+template <int N, class T>
+__device__ __forceinline__ Values<N> load_channels(const T* from) {
+  if constexpr (kVectorTiles)
+    return load_elements<N>(from);
+  else
+    return load_values<N>(from);
+}
+template <int N, class T>
+__device__ __forceinline__ void store_channels(T* to, const Values<N>& values) {
+  if constexpr (kVectorTiles)
+    store_elements<N>(to, values);
+  else
+    store_values<N>(to, values);
+}
+
+template <int N>
+using PackWidth = std::integral_constant<int, N>;
+
+// Calls work(width, n, c) for every image n and every first channel c of the calling thread's packs. Values
+// that depend only on the pixel are computed once for several images. The width is N; with vector registers
+// also less for the last channels.
 template <int N, class G, class Work>
 __device__ void for_each_pack(const G& g, Work work) {
   for (int64_t n = blockIdx.z; n < g.images; n += gridDim.z)
-    for (int c = static_cast<int>(threadIdx.x) * N; c < g.channels; c += static_cast<int>(blockDim.x) * N)
-      work(n, c);
+    if constexpr (kVectorTiles) {
+      int c = 0;
+      for (; c + N <= g.channels; c += N) work(PackWidth<N>(), n, c);
+      for (; c + 4 <= g.channels; c += 4) work(PackWidth<4>(), n, c);
+      for (; c < g.channels; ++c) work(PackWidth<1>(), n, c);
+    } else {
+      for (int c = static_cast<int>(threadIdx.x) * N; c < g.channels; c += static_cast<int>(blockDim.x) * N)
+        work(PackWidth<N>(), n, c);
+    }
 }
 
 // Calls work(i, j) for the windows in the rows p and columns q of windows_of(), row by row.
@@ -130,6 +158,16 @@ __device__ __forceinline__ void for_each_window(const Geometry<Side>& g, Range p
     for (int i = p.first; i < p.last; i += g.rows.window_step)
       for (int j = q.first; j < q.last; j += g.cols.window_step) work(i, j);
   }
+}
+
+// Calls start(n) with an integral_constant n for a width that values_width<T>() returned. With vector registers
+// n is the widest: for_each_pack() has narrower packs for the rest.
+template <class T, class Start>
+Status with_packs(int width, Start start) {
+  if constexpr (kVectorTiles)
+    return start(PackWidth<kWidestValues<T>>());
+  else
+    return with_values_width<T>(width, start);
 }
 
 constexpr int64_t kMaxSide = 65535;

@@ -26,12 +26,13 @@ struct Indices {
   }
 };
 
-// Aligned to N indices, or to 16 bytes if that is less.
+// Aligned to N indices, or to 16 bytes if that is less. Those of a thread with vector registers may begin
+// anywhere.
 template <int N>
 __device__ __forceinline__ Indices<N> load_indices(const int32_t* from) {
-  constexpr int kAtOnce = N < 4 ? N : 4;
+  constexpr int kAtOnce = kVectorTiles ? 1 : N < 4 ? N : 4;
   Indices<N> indices;
-  RONDO_UNROLL
+  RONDO_UNROLL_ON_GPU
   for (int i = 0; i < N; i += kAtOnce) {
     const auto pack = load_pack<kAtOnce>(from + i);
     RONDO_SIMD
@@ -41,8 +42,8 @@ __device__ __forceinline__ Indices<N> load_indices(const int32_t* from) {
 }
 template <int N>
 __device__ __forceinline__ void store_indices(int32_t* to, const Indices<N>& indices) {
-  constexpr int kAtOnce = N < 4 ? N : 4;
-  RONDO_UNROLL
+  constexpr int kAtOnce = kVectorTiles ? 1 : N < 4 ? N : 4;
+  RONDO_UNROLL_ON_GPU
   for (int i = 0; i < N; i += kAtOnce) {
     Pack<int32_t, kAtOnce> pack;
     RONDO_SIMD

@@ -37,22 +37,22 @@ __global__ void __launch_bounds__(kThreads, 6)
   const int row = row_of_thread(), col = col_of_thread();
   if (col >= g.cols.windows) return;
   const Range h = g.rows.elements(row), w = g.cols.elements(col);
-  for_each_pack<N>(g, [&](int64_t n, int c) {
-    auto best = load_values<N>(x + g.x_offset(n, h.first, w.first, c));
-    Indices<N> index;  // of the maxima
-    if constexpr (kIndexed) index = Indices<N>::all(h.first * g.cols.size + w.first);
+  for_each_pack<N>(g, [&]<int M>(PackWidth<M>, int64_t n, int c) {
+    auto best = load_channels<M>(x + g.x_offset(n, h.first, w.first, c));
+    Indices<M> index;  // of the maxima
+    if constexpr (kIndexed) index = Indices<M>::all(h.first * g.cols.size + w.first);
     for (int i = h.first; i < h.last; i += g.rows.step)
       for (int j = w.first; j < w.last; j += g.cols.step) {
-        const auto element = load_values<N>(x + g.x_offset(n, i, j, c));
+        const auto element = load_channels<M>(x + g.x_offset(n, i, j, c));
         RONDO_SIMD
-        for (int k = 0; k < N; ++k) {
+        for (int k = 0; k < M; ++k) {
           const bool better = beats(element.v[k], best.v[k]);
           best.v[k] = better ? element.v[k] : best.v[k];
           if constexpr (kIndexed) index.v[k] = better ? i * g.cols.size + j : index.v[k];
         }
       }
     const int64_t window = g.y_offset(n, row, col, c);
-    store_values<N>(y + window, best);
+    store_channels<M>(y + window, best);
     if constexpr (kIndexed)
       if (indices != nullptr) store_indices(indices + window, index);
   });
@@ -68,24 +68,24 @@ __global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)  // 8 sums need more 
   if (2 * q >= g.cols.size) return;
   const bool two_rows = 2 * p + 1 < g.rows.size, two_cols = 2 * q + 1 < g.cols.size;
   const int below = g.cols.size * g.channels;
-  for_each_pack<N>(g, [&](int64_t n, int c) {
+  for_each_pack<N>(g, [&]<int M>(PackWidth<M>, int64_t n, int c) {
     const int64_t offset = g.x_offset(n, 2 * p, 2 * q, c);
     if (!two_rows || !two_cols) {
-      const Values<N> zero = {};
-      store_values<N>(dx + offset, zero);
-      if (two_rows) store_values<N>(dx + offset + below, zero);
-      if (two_cols) store_values<N>(dx + offset + g.channels, zero);
+      const Values<M> zero = {};
+      store_channels<M>(dx + offset, zero);
+      if (two_rows) store_channels<M>(dx + offset + below, zero);
+      if (two_cols) store_channels<M>(dx + offset + g.channels, zero);
       return;
     }
-    const auto gradient = load_values<N>(dy + g.y_offset(n, p, q, c));
-    auto best = load_values<N>(x + offset);
-    int index[N] = {};  // of the maximum
+    const auto gradient = load_channels<M>(dy + g.y_offset(n, p, q, c));
+    auto best = load_channels<M>(x + offset);
+    int index[M] = {};  // of the maximum
     const int offsets[] = {0, g.channels, below, below + g.channels};
     RONDO_UNROLL
     for (int i = 1; i < 4; ++i) {
-      const auto element = load_values<N>(x + offset + offsets[i]);
+      const auto element = load_channels<M>(x + offset + offsets[i]);
       RONDO_SIMD
-      for (int k = 0; k < N; ++k) {
+      for (int k = 0; k < M; ++k) {
         const bool better = beats(element.v[k], best.v[k]);
         best.v[k] = better ? element.v[k] : best.v[k];
         index[k] = better ? i : index[k];
@@ -93,10 +93,10 @@ __global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)  // 8 sums need more 
     }
     RONDO_UNROLL
     for (int i = 0; i < 4; ++i) {
-      Values<N> sum;  // of one gradient and 0, so that -0 becomes 0, as in other windows
+      Values<M> sum;  // of one gradient and 0, so that -0 becomes 0, as in other windows
       RONDO_SIMD
-      for (int k = 0; k < N; ++k) sum.v[k] = 0.0f + (index[k] == i ? gradient.v[k] : 0.0f);
-      store_values<N>(dx + offset + offsets[i], sum);
+      for (int k = 0; k < M; ++k) sum.v[k] = 0.0f + (index[k] == i ? gradient.v[k] : 0.0f);
+      store_channels<M>(dx + offset + offsets[i], sum);
     }
   });
 }
@@ -120,25 +120,25 @@ __global__ void __launch_bounds__(kThreads, N > 4 ? 4 : 6)
   const int row = row_of_thread(), col = col_of_thread();
   if (col >= g.cols.size) return;
   const Range p = g.rows.windows_of(row), q = g.cols.windows_of(col);
-  for_each_pack<N>(g, [&](int64_t n, int c) {
+  for_each_pack<N>(g, [&]<int M>(PackWidth<M>, int64_t n, int c) {
     const T* const image = x + g.x_offset(n, 0, 0, c);
     const int64_t offset = g.x_offset(n, row, col, c);
-    const auto own = load_values<N>(x + offset);
-    Values<N> sum = {};
+    const auto own = load_channels<M>(x + offset);
+    Values<M> sum = {};
     for_each_window(g, p, q, [&](int i, int j) {
       const Range h = g.rows.elements(i), w = g.cols.elements(j);
       const int64_t window = g.y_offset(n, i, j, c);
-      const auto maximum = load_values<N>(y + window);
-      const auto gradient = load_values<N>(dy + window);
+      const auto maximum = load_channels<M>(y + window);
+      const auto gradient = load_channels<M>(dy + window);
       // The lanes whose element is the first maximum, as far as the window has been read.
-      unsigned first = equal_lanes<N>(own, maximum);
+      unsigned first = equal_lanes<M>(own, maximum);
       for (int r = h.first; r <= row && first != 0; r += g.rows.step)
         for (int s = w.first; s < (r == row ? col : w.last); s += g.cols.step)
-          first &= ~equal_lanes<N>(load_values<N>(image + (r * g.cols.size + s) * g.channels), maximum);
+          first &= ~equal_lanes<M>(load_channels<M>(image + (r * g.cols.size + s) * g.channels), maximum);
       RONDO_UNROLL
-      for (int k = 0; k < N; ++k) sum.v[k] += (first >> k & 1) != 0 ? gradient.v[k] : 0.0f;
+      for (int k = 0; k < M; ++k) sum.v[k] += (first >> k & 1) != 0 ? gradient.v[k] : 0.0f;
     });
-    store_values<N>(dx + offset, sum);
+    store_channels<M>(dx + offset, sum);
   });
 }
 
@@ -147,7 +147,7 @@ constexpr int kTileSide = 8, kTilePacks = 4;
 
 template <int N>
 struct TileSums {
-  Values<N> of[kTileSide][kTileSide][kTilePacks];
+  float of[kTileSide][kTileSide][kTilePacks * N];
 };
 
 // The part of a tile along one side: its elements, and the windows that reach into it.
@@ -160,12 +160,6 @@ struct TilePart {
   __device__ bool has(int element) const { return element >= elements.first && element < elements.last; }
 };
 
-// The packs of one window. `left` is the gradient until the first maximum, then 0.
-template <int N>
-struct WindowPacks {
-  Values<N> maximum[kTilePacks], left[kTilePacks];
-};
-
 // Block (x, y, z) is one thread, which has tile (y, x) of every gridDim.z-th image.
 template <class T, int N, class G>
 __global__ void __launch_bounds__(1)
@@ -173,50 +167,53 @@ __global__ void __launch_bounds__(1)
                                   const T* __restrict__ x, G g) {
   auto& sums = shared_memory<TileSums<N>>().of;
   const TilePart rows(g.rows, static_cast<int>(blockIdx.y)), cols(g.cols, static_cast<int>(blockIdx.x));
-  const auto add_window = [&](int64_t n, int p, int q, int c, int packs) {
+  const auto sums_of = [&](int i, int j) { return sums[i - rows.elements.first][j - cols.elements.first]; };
+  // Adds the gradients of window (p, q) for `packs` packs of M channels, from channel c on.
+  const auto add_window = [&]<int M>(PackWidth<M>, int64_t n, int p, int q, int c, int packs) {
     const Range h = g.rows.elements(p), w = g.cols.elements(q);
     const int64_t window = g.y_offset(n, p, q, c);
-    WindowPacks<N> of_window;
+    Values<M> maximum[kTilePacks], left[kTilePacks];  // the gradient until the first maximum, then 0
     for (int pack = 0; pack < packs; ++pack) {
-      of_window.maximum[pack] = load_values<N>(y + window + pack * N);
-      of_window.left[pack] = load_values<N>(dy + window + pack * N);
+      maximum[pack] = load_channels<M>(y + window + pack * M);
+      left[pack] = load_channels<M>(dy + window + pack * M);
     }
     for (int i = h.first; i < min(h.last, rows.elements.last); i += g.rows.step)
       for (int j = w.first; j < w.last; j += g.cols.step) {
         const T* const elements = x + g.x_offset(n, i, j, c);
-        Values<N>* const to =
-            rows.has(i) && cols.has(j) ? sums[i - rows.elements.first][j - cols.elements.first] : nullptr;
+        float* const to = rows.has(i) && cols.has(j) ? sums_of(i, j) : nullptr;
         for (int pack = 0; pack < packs; ++pack) {
-          const auto element = load_values<N>(elements + pack * N);
-          Values<N>& left = of_window.left[pack];
-          Values<N> added;
+          const auto element = load_channels<M>(elements + pack * M);
+          float added[M];
           RONDO_SIMD
-          for (int k = 0; k < N; ++k) {
-            const float value = element.v[k], most = of_window.maximum[pack].v[k];
+          for (int k = 0; k < M; ++k) {
+            const float value = element.v[k], most = maximum[pack].v[k];
             const bool equal = (value == most) | (isnan(value) & isnan(most));
-            added.v[k] = equal ? left.v[k] : 0.0f;
-            left.v[k] = equal ? 0.0f : left.v[k];
+            added[k] = equal ? left[pack].v[k] : 0.0f;
+            left[pack].v[k] = equal ? 0.0f : left[pack].v[k];
           }
           if (to == nullptr) continue;
           RONDO_SIMD
-          for (int k = 0; k < N; ++k) to[pack].v[k] += added.v[k];
+          for (int k = 0; k < M; ++k) to[pack * M + k] += added[k];
         }
       }
   };
-  for (int64_t n = blockIdx.z; n < g.images; n += gridDim.z)
-    for (int c = 0; c < g.channels; c += kTilePacks * N) {
-      const int packs = min((g.channels - c) / N, kTilePacks);
-      for (auto& of_row : sums)
-        for (auto& of_element : of_row)
-          for (int pack = 0; pack < packs; ++pack) of_element[pack] = {};
-      for (int p = rows.windows.first; p < rows.windows.last; ++p)
-        for (int q = cols.windows.first; q < cols.windows.last; ++q) add_window(n, p, q, c, packs);
-      for (int i = rows.elements.first; i < rows.elements.last; ++i)
-        for (int j = cols.elements.first; j < cols.elements.last; ++j)
-          for (int pack = 0; pack < packs; ++pack)
-            store_values<N>(dx + g.x_offset(n, i, j, c + pack * N),
-                            sums[i - rows.elements.first][j - cols.elements.first][pack]);
-    }
+  const auto add_channels = [&]<int M>(PackWidth<M> width, int64_t n, int c, int packs) {
+    for (auto& of_row : sums)
+      for (auto& of_element : of_row)
+        for (int k = 0; k < packs * M; ++k) of_element[k] = 0;
+    for (int p = rows.windows.first; p < rows.windows.last; ++p)
+      for (int q = cols.windows.first; q < cols.windows.last; ++q) add_window(width, n, p, q, c, packs);
+    for (int i = rows.elements.first; i < rows.elements.last; ++i)
+      for (int j = cols.elements.first; j < cols.elements.last; ++j)
+        for (int k = 0; k < packs * M; ++k) dx[g.x_offset(n, i, j, c + k)] = static_cast<T>(sums_of(i, j)[k]);
+  };
+  for (int64_t n = blockIdx.z; n < g.images; n += gridDim.z) {
+    int c = 0;
+    for (; c + N <= g.channels; c += kTilePacks * N)
+      add_channels(PackWidth<N>(), n, c, min((g.channels - c) / N, kTilePacks));
+    for (c = g.channels / N * N; c < g.channels; c += kTilePacks)
+      add_channels(PackWidth<1>(), n, c, min(g.channels - c, kTilePacks));
+  }
 }
 
 // The less common windows have one kernel, with and without indices.
@@ -232,7 +229,7 @@ template <class T, class Side>
 Status launch_forward(const char* operation, ImageView<T> y, ImageView<int32_t> indices, ImageView<const T> x,
                       const Geometry<Side>& any, cudaStream_t stream) {
   return with_geometry(any, [&](auto geometry) {
-    return with_values_width<T>(values_width<T>(x.channels, y.data, indices.data, x.data), [&](auto n) {
+    return with_packs<T>(values_width<T>(x.channels, y.data, indices.data, x.data), [&](auto n) {
       return launch(operation, shape_over(y, n), stream,
                     forward_kernel<T, n>(geometry, indices.data != nullptr), y.data, indices.data, x.data,
                     geometry);
@@ -295,7 +292,7 @@ Status max_pool_backward(ImageView<T> dx, NonDeduced<ImageView<const T>> dy, Non
   RONDO_RETURN_IF_ERROR(check.status());
   Geometry<DilatedSide> any;
   RONDO_RETURN_IF_ERROR(check_geometry("max_pool_backward", untyped(dx), untyped(dy), window, &any));
-  return with_values_width<T>(values_width<T>(dx.channels, dx.data, dy.data, y.data, x.data), [&](auto n) {
+  return with_packs<T>(values_width<T>(dx.channels, dx.data, dy.data, y.data, x.data), [&](auto n) {
     return with_geometry(any, [&](auto geometry) {
       if constexpr (std::is_same_v<decltype(geometry), Geometry<PairSide>>) {
         ImageView<T> windows = dx;  // one thread per window, the incomplete ones at odd sides included
