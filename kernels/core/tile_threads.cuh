@@ -2,9 +2,9 @@
 //
 //   GpuThreads     Lanes of a warp. The hardware combines their accesses. Shared memory has 32 banks of 4
 //                  bytes: padding lets the lanes access different ones. A block has hundreds of threads.
-//   VectorThreads  Fibers of the CPU executor. Each keeps its values in the vector registers of a processor,
-//                  so a block has few. Shared memory is cache: padding is one cache line, so that rows do not
-//                  compete for a few sets.
+//   VectorThreads  Threads of the CPU executor. Each keeps its values in the vector registers of a processor,
+//                  so a block has few or one. Shared memory is cache: padding is one cache line, so that rows
+//                  do not compete for a few sets.
 //
 // A tile names its kind as Tile::Threads. The executor has both: with SIMT_GPU=t4, and in the preset
 // `observe`, it runs the tiles of a GPU.

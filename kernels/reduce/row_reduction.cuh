@@ -148,29 +148,31 @@ __device__ typename Reducer::State reduce_part_by_vectors(const Reducer& reducer
 template <class Tile, int N, class Reducer, class T>
 __global__ void __launch_bounds__(Tile::kBlock)
     reduce_rows_kernel(Reducer reducer, typename Reducer::Result* y, typename Reducer::State* partial,
-                       const T* x, int64_t stride, int64_t rows, int64_t cols, int64_t parts) {
+                       const T* x, int64_t stride, int64_t row_count, int64_t cols, int64_t parts) {
   using State = typename Reducer::State;
   struct Shared {
-    WarpStates<Tile, State> of_row[Tile::kRows];
+    WarpStates<Tile, State> of_row[Tile::kRowsAtOnce];
   };
-  const int in_block = static_cast<int>(threadIdx.x) / Tile::kThreads;
-  const int64_t item = static_cast<int64_t>(blockIdx.x) * Tile::kRows + in_block;
-  const int64_t row = parts == 1 ? item : item / parts;
-  const int64_t first = parts == 1 ? 0 : (item - row * parts) * Tile::kMost;
-  // Threads without a row take part in the exchange of states.
-  const bool active = row < rows;
-  const int count = active ? static_cast<int>(min(cols - first, int64_t{Tile::kMost})) : 0;
-  const T* const from = x + (active ? row * stride + first : 0);
-  State state;
-  if constexpr (Tile::kVectors)
-    state = reduce_part_by_vectors<Tile>(reducer, from, count, first);
-  else
-    state = reduce_part<Tile, N>(reducer, from, count, first, shared_memory<Shared>().of_row[in_block]);
-  if (!active || static_cast<int>(threadIdx.x) % Tile::kThreads != 0) return;
-  if (parts == 1)
-    y[row] = reducer.result(state, cols);
-  else
-    partial[item] = state;
+  rows::for_each_row<Tile>([&](int in_block, [[maybe_unused]] int at_once) {
+    const int64_t item = static_cast<int64_t>(blockIdx.x) * Tile::kRows + in_block;
+    const int64_t row = parts == 1 ? item : item / parts;
+    const int64_t first = parts == 1 ? 0 : (item - row * parts) * Tile::kMost;
+    // Threads without a row take part in the exchange of states.
+    const bool active = row < row_count;
+    if (Tile::kVectors && !active) return;
+    const int count = active ? static_cast<int>(min(cols - first, int64_t{Tile::kMost})) : 0;
+    const T* const from = x + (active ? row * stride + first : 0);
+    State state;
+    if constexpr (Tile::kVectors)
+      state = reduce_part_by_vectors<Tile>(reducer, from, count, first);
+    else
+      state = reduce_part<Tile, N>(reducer, from, count, first, shared_memory<Shared>().of_row[at_once]);
+    if (!active || static_cast<int>(threadIdx.x) % Tile::kThreads != 0) return;
+    if (parts == 1)
+      y[row] = reducer.result(state, cols);
+    else
+      partial[item] = state;
+  });
 }
 
 inline constexpr int kMergeThreads = 128;
@@ -211,7 +213,7 @@ Status launch_rows(const char* name, const Reducer& reducer, typename Reducer::R
   LaunchShape shape;
   shape.grid_x = ceil_div<int64_t>(x.rows * parts, Tile::kRows);
   shape.block_x = Tile::kBlock;
-  shape.shared_bytes = vectors ? 0 : Tile::kRows * sizeof(WarpStates<Tile, State>);
+  shape.shared_bytes = vectors ? 0 : Tile::kRowsAtOnce * sizeof(WarpStates<Tile, State>);
   RONDO_RETURN_IF_ERROR(launch(name, shape, stream, reduce_rows_kernel<Tile, N, Reducer, T>, reducer, y,
                                partial, x.data, x.stride, x.rows, x.cols, parts));
   if (parts == 1) return {};

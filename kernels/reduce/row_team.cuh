@@ -12,7 +12,7 @@ namespace rondo::rows {
 inline constexpr int kPlacesPerLane = 8;
 inline constexpr int kRounds = 4;  // the values of a place
 
-// kVectors: one thread of the executor does the work of all lanes.
+// kVectors: one thread of the executor does the work of all lanes, for all rows of a block.
 template <int lanes, bool vectors>
 struct Tile {
   static constexpr bool kVectors = vectors;
@@ -20,9 +20,21 @@ struct Tile {
   static constexpr int kPlaces = kPlacesPerLane * lanes;
   static constexpr int kMost = kRounds * kPlaces;  // columns of a part
   static constexpr int kThreads = vectors ? 1 : lanes;
-  static constexpr int kRows = lanes < 128 ? 128 / lanes : 1;  // rows of a block
-  static constexpr int kBlock = kRows * kThreads;
+  static constexpr int kRows = lanes < 128 ? (vectors ? 512 : 128) / lanes : 1;  // rows of a block
+  static constexpr int kRowsAtOnce = vectors ? 1 : kRows;
+  static constexpr int kBlock = kRowsAtOnce * kThreads;
 };
+
+// Calls visit(row in the block, row among those at once) for the calling thread's rows.
+template <class Tile, class Visit>
+__device__ __forceinline__ void for_each_row(Visit visit) {
+  if constexpr (Tile::kVectors) {
+    for (int row = 0; row < Tile::kRows; ++row) visit(row, 0);
+  } else {
+    const int row = static_cast<int>(threadIdx.x) / Tile::kThreads;
+    visit(row, row);
+  }
+}
 
 // An access to N neighbouring elements. kAligned: with one instruction.
 template <int N, bool kAligned>

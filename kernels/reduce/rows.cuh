@@ -38,7 +38,7 @@ namespace rondo::rows {
 
 template <class Tile, int kInputs>
 struct Shared {
-  typename TeamMemory<Tile, kInputs>::Type of_row[Tile::kRows];
+  typename TeamMemory<Tile, kInputs>::Type of_row[Tile::kRowsAtOnce];
 };
 
 // The fewest blocks of a multiprocessor, for ptxas: 128 registers a thread for two matrices. Without a number
@@ -51,27 +51,29 @@ template <class Tile, int N, class Operation>
 __global__ void __launch_bounds__(Tile::kBlock, (kLeastBlocks<Tile, Operation>))
     row_kernel(Operation operation, typename Operation::Part* partial, int64_t rows, int cols, int parts) {
   using Team = RowTeam<Tile, N, Operation>;
-  const int in_block = static_cast<int>(threadIdx.x) / Tile::kThreads;
-  const int64_t item = static_cast<int64_t>(blockIdx.x) * Tile::kRows + in_block;
-  const int64_t row = parts == 1 ? item : item / parts;
-  const int first = parts == 1 ? 0 : static_cast<int>(item - row * parts) * Tile::kMost;
-  // Also threads without a row take part in the exchange of values.
-  const bool active = row < rows;
-  Team team(shared_memory<Shared<Tile, Operation::kInputs>>().of_row[in_block], operation, row, first,
-            active ? min(cols - first, Tile::kMost) : 0);
-  const typename Operation::Part part = operation.part(team);
-  if (!active) return;
-  if (parts > 1) {
-    if (team.is_first()) partial[item] = part;
-    return;
-  }
-  const typename Operation::Row of_row = operation.combine(&part, 1, row);
-  if (team.is_first()) operation.save(of_row, row);
-  auto* const to = operation.output(row);
-  if (to == nullptr) return;
-  team.for_each_pack([&](auto access, auto& values, int j) {
-    operation.template apply<decltype(access)>(values, of_row, j, Team::kKeepsValues);
-    access.store(to + j, values[0]);
+  for_each_row<Tile>([&](int in_block, int at_once) {
+    const int64_t item = static_cast<int64_t>(blockIdx.x) * Tile::kRows + in_block;
+    const int64_t row = parts == 1 ? item : item / parts;
+    const int first = parts == 1 ? 0 : static_cast<int>(item - row * parts) * Tile::kMost;
+    // Also threads without a row take part in the exchange of values.
+    const bool active = row < rows;
+    if (Tile::kVectors && !active) return;
+    Team team(shared_memory<Shared<Tile, Operation::kInputs>>().of_row[at_once], operation, row, first,
+              active ? min(cols - first, Tile::kMost) : 0);
+    const typename Operation::Part part = operation.part(team);
+    if (!active) return;
+    if (parts > 1) {
+      if (team.is_first()) partial[item] = part;
+      return;
+    }
+    const typename Operation::Row of_row = operation.combine(&part, 1, row);
+    if (team.is_first()) operation.save(of_row, row);
+    auto* const to = operation.output(row);
+    if (to == nullptr) return;
+    team.for_each_pack([&](auto access, auto& values, int j) {
+      operation.template apply<decltype(access)>(values, of_row, j, Team::kKeepsValues);
+      access.store(to + j, values[0]);
+    });
   });
 }
 
