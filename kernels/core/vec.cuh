@@ -22,6 +22,7 @@
 #endif
 
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 // For functions that copy a k-tile or store a row of results. On a GPU they must be inline, so that their
@@ -72,6 +73,23 @@ __device__ __forceinline__ void transform_values(float (&values)[N], const Funct
   }
 #endif
 }
+
+#if defined(__SIMT__) && !defined(SIMT_OBSERVE)
+namespace detail {
+// Copies `count` floats, fewer than N, in pieces of halving sizes: 20 of 32 are 16 and 4.
+template <int N>
+__device__ __forceinline__ void copy_some(float* to, const float* from, int64_t count) {
+  if constexpr (N > 1) {
+    constexpr int kPiece = N <= 2 ? 1 : N <= 4 ? 2 : N <= 8 ? 4 : N <= 16 ? 8 : N <= 32 ? 16 : 32;
+    if (count >= kPiece) {
+      memcpy(to, from, kPiece * sizeof(float));
+      to += kPiece, from += kPiece, count -= kPiece;
+    }
+    copy_some<kPiece>(to, from, count);
+  }
+}
+}  // namespace detail
+#endif
 
 template <int N>
 struct Vec {
@@ -237,15 +255,26 @@ struct Vec {
   static __device__ __forceinline__ Vec load_some(const float* from, int64_t count) {
     if (count >= N) return load_unaligned(from);
     float values[N];
+#if defined(__SIMT__) && !defined(SIMT_OBSERVE)
+    for (int j = 0; j < N; ++j) values[j] = 0;
+    detail::copy_some<N>(values, from, count);
+#else
 #pragma unroll
     for (int j = 0; j < N; ++j) values[j] = j < count ? from[j] : 0;
+#endif
     return load_unaligned(values);
   }
   __device__ __forceinline__ void store_some(float* to, int64_t count) const {
     if (count >= N) return store_unaligned(to);
+#if defined(__SIMT__) && !defined(SIMT_OBSERVE)
+    float values[N];
+    store_unaligned(values);
+    detail::copy_some<N>(to, values, count);
+#else
 #pragma unroll
     for (int j = 0; j < N; ++j)
       if (j < count) to[j] = (*this)[j];
+#endif
   }
 };
 

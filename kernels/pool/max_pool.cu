@@ -211,7 +211,8 @@ __global__ void __launch_bounds__(1)
     int c = 0;
     for (; c + N <= g.channels; c += kTilePacks * N)
       add_channels(PackWidth<N>(), n, c, min((g.channels - c) / N, kTilePacks));
-    for (c = g.channels / N * N; c < g.channels; c += kTilePacks)
+    if (g.channels > N && g.channels % N != 0) add_channels(PackWidth<N>(), n, g.channels - N, 1);
+    for (c = 0; c < g.channels && g.channels < N; c += kTilePacks)
       add_channels(PackWidth<1>(), n, c, min(g.channels - c, kTilePacks));
   }
 }

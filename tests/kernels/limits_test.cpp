@@ -339,7 +339,8 @@ TEST(WorkspaceBytes, AreEnoughForAnySize) {
        [](double rows, double cols) { return rows * cols / 2048 * 8; }},
       {"cross-entropy", softmax_cross_entropy_workspace_bytes,
        [](double rows, double cols) {
-         return (cols > 64 ? rows : rows > 128 ? rows / 128 : 0) * (rows > 1 ? sizeof(LossStats) : 0);
+         if (cols <= 64) return rows > 128 ? rows / 128 * sizeof(LossStats) : 0;
+         return rows * (sizeof(LossStats) + (cols > 8192 ? std::ceil(cols / 8192) * 20 + 24 : 0));
        }},
       {"softmax", softmax_workspace_bytes,
        [](double rows, double cols) { return cols > 8192 ? rows * (std::ceil(cols / 8192) * 8 + 12) : 0; }},
