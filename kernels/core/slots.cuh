@@ -12,7 +12,7 @@
 
 namespace rondo::slots {
 
-inline constexpr int kThreads = 256;
+inline constexpr int kThreads = kVectorTiles ? 32 : 256;  // of a block
 inline constexpr int kPerThread = kVectorTiles ? 16 : 4;
 
 // The number of elements from the last 16-byte boundary at or before `data` to `data`. The first slot is

@@ -34,7 +34,8 @@ __global__ void __launch_bounds__(kThreads, 6)
   if (col >= g.cols.windows) return;
   const Range h = g.rows.elements(row), w = g.cols.elements(col);
   const float share = share_of_element<Over>(g, over_window, row, col);
-  for_each_pack<N>(g, [&]<int M>(PackWidth<M>, int64_t n, int c) {
+  constexpr int kJoined = G::disjoint ? 1 : 4;  // of a large window: neighbouring channels are read together
+  for_each_pack<N, kJoined>(g, [&]<int M>(PackWidth<M>, int64_t n, int c) {
     Values<M> sum = {};
     for (int i = h.first; i < h.last; ++i)
       for (int j = w.first; j < w.last; ++j) {

@@ -133,13 +133,15 @@ template <int N>
 using PackWidth = std::integral_constant<int, N>;
 
 // Calls work(width, n, c) for every image n and every first channel c of the calling thread's packs. Values
-// that depend only on the pixel are computed once for several images. With vector registers the last pack may
-// overlap the one before, and packs are narrower where there are fewer than N channels.
-template <int N, class G, class Work>
+// that depend only on the pixel are computed once for several images. With vector registers kJoined
+// packs are one, the last pack may overlap the one before, and packs are narrower where there are fewer than N
+// channels.
+template <int N, int kJoined = 1, class G, class Work>
 __device__ void for_each_pack(const G& g, Work work) {
   for (int64_t n = blockIdx.z; n < g.images; n += gridDim.z)
     if constexpr (kVectorTiles) {
       int c = 0;
+      for (; c + kJoined * N <= g.channels; c += kJoined * N) work(PackWidth<kJoined * N>(), n, c);
       for (; c + N <= g.channels; c += N) work(PackWidth<N>(), n, c);
       if (c > 0 && c < g.channels) {
         work(PackWidth<N>(), n, g.channels - N);

@@ -81,8 +81,12 @@ __global__ __launch_bounds__(kThreads,
       for (int s = 0; s < g.s; ++s) {
         for (int c = 0; c < g.c; ++c, weight += stride) {
           Vec<kVecSize> vec;
-          RONDO_UNROLL
-          for (int j = 0; j < kVecSize; j += kLoad) vec.set_part(j, Vec<kLoad>::load(weight + j * chunks));
+          if constexpr (kLoad == kVecSize) {
+            vec = Vec<kVecSize>::load(weight);
+          } else {
+            RONDO_UNROLL
+            for (int j = 0; j < kVecSize; j += kLoad) vec.set_part(j, Vec<kLoad>::load(weight + j * chunks));
+          }
           if (inside) {
             const T* from = image + ((h0 + r) * g.w + w0 + s) * g.c + c;
             RONDO_UNROLL
