@@ -6,7 +6,6 @@
 #include <rondo/kernels/gemm/fma/tile.cuh>
 
 #include <cstring>
-#include <type_traits>
 
 namespace rondo {
 
@@ -42,20 +41,23 @@ __device__ __forceinline__ int copied_width(int width) {
   return width < Tile::kWidestCopy ? width : Tile::kWidestCopy;
 }
 
+template <int N>
+__device__ __forceinline__ void copy_floats(float* to, const float* from) {
+  memcpy(to, from, N * sizeof(float));
+}
+
 // Copies `count` values, with unaligned accesses of whole vectors that may overlap, and writes zeros behind
 // them up to `end`. For VectorThreads.
 __device__ __forceinline__ void copy_values_then_zeros(float* to, const float* from, int count, int end) {
-  const auto copy = [&]<int N>(std::integral_constant<int, N>, int at) {
-    memcpy(to + at, from + at, N * sizeof(float));
-  };
-  const auto copy_both_ends = [&](auto n) { copy(n, 0), copy(n, count - n); };
   if (count >= 16) {
-    for (int i = 0; i + 16 <= count; i += 16) copy(std::integral_constant<int, 16>(), i);
-    if (count % 16 != 0) copy(std::integral_constant<int, 16>(), count - 16);
+    for (int i = 0; i + 16 <= count; i += 16) copy_floats<16>(to + i, from + i);
+    if (count % 16 != 0) copy_floats<16>(to + count - 16, from + count - 16);
   } else if (count >= 8) {
-    copy_both_ends(std::integral_constant<int, 8>());
+    copy_floats<8>(to, from);
+    copy_floats<8>(to + count - 8, from + count - 8);
   } else if (count >= 4) {
-    copy_both_ends(std::integral_constant<int, 4>());
+    copy_floats<4>(to, from);
+    copy_floats<4>(to + count - 4, from + count - 4);
   } else {
     for (int i = 0; i < count; ++i) to[i] = from[i];
   }
