@@ -17,7 +17,6 @@ namespace rondo {
 namespace {
 
 constexpr int kLanes = 32, kRowsAtOnce = 8;
-constexpr int kSquaresAtOnce = 16;  // of a block of the executor
 
 // The words of row N * i + m are words[m][i], so the lanes that read a column are one row of 33 words apart,
 // and have different banks.
@@ -69,26 +68,29 @@ __global__ __launch_bounds__(kLanes* kRowsAtOnce) void copy_transposed_kernel(Ma
   }
 }
 
-constexpr int kSideOfThread = 32;
+// The square of a thread of the executor, and the squares of a block.
+struct Squares {
+  static constexpr int kSide = 32, kAtOnce = 16;
+};
 
 template <class T>
-__global__ void __launch_bounds__(kSquaresAtOnce)
+__global__ void __launch_bounds__(Squares::kAtOnce)
     copy_squares_kernel(MatrixBatchView<T> to, MatrixBatchView<const T> from, int64_t row_squares,
                         int64_t col_squares) {
-  int64_t square = static_cast<int64_t>(blockIdx.x) * kSquaresAtOnce + threadIdx.x;
+  int64_t square = static_cast<int64_t>(blockIdx.x) * Squares::kAtOnce + threadIdx.x;
   const int64_t batch = square / (row_squares * col_squares);
   if (batch >= from.batches) return;
   square -= batch * row_squares * col_squares;
-  const int64_t i0 = square / col_squares * kSideOfThread, j0 = square % col_squares * kSideOfThread;
-  const int rows = static_cast<int>(min(from.rows - i0, int64_t{kSideOfThread}));
-  const int cols = static_cast<int>(min(from.cols - j0, int64_t{kSideOfThread}));
+  const int64_t i0 = square / col_squares * Squares::kSide, j0 = square % col_squares * Squares::kSide;
+  const int rows = static_cast<int>(min(from.rows - i0, int64_t{Squares::kSide}));
+  const int cols = static_cast<int>(min(from.cols - j0, int64_t{Squares::kSide}));
   const T* const x = from.data + batch * from.batch_stride + i0 * from.stride + j0;
   T* const y = to.data + batch * to.batch_stride + j0 * to.stride + i0;
   if constexpr (sizeof(T) == sizeof(float)) {
     constexpr int kLanes = kTileRegisters.lanes;
-    if (rows == kSideOfThread && cols == kSideOfThread) {
-      for (int j = 0; j < kSideOfThread; j += kLanes)
-        for (int i = 0; i < kSideOfThread; i += kLanes) {
+    if (rows == Squares::kSide && cols == Squares::kSide) {
+      for (int j = 0; j < Squares::kSide; j += kLanes)
+        for (int i = 0; i < Squares::kSide; i += kLanes) {
           Vec<kLanes> block[kLanes];
           for (int k = 0; k < kLanes; ++k)
             block[k] = Vec<kLanes>::load_unaligned(x + (i + k) * from.stride + j);
@@ -98,7 +100,7 @@ __global__ void __launch_bounds__(kSquaresAtOnce)
       return;
     }
   }
-  T words[kSideOfThread][kSideOfThread];
+  T words[Squares::kSide][Squares::kSide];
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < cols; ++j) words[j][i] = x[i * from.stride + j];
   for (int j = 0; j < cols; ++j)
@@ -108,10 +110,10 @@ __global__ void __launch_bounds__(kSquaresAtOnce)
 template <class T>
 Status launch_squares(const char* name, MatrixBatchView<T> to, MatrixBatchView<const T> from,
                       cudaStream_t stream) {
-  const int64_t row_squares = ceil_div<int64_t>(from.rows, kSideOfThread),
-                col_squares = ceil_div<int64_t>(from.cols, kSideOfThread);
+  const int64_t row_squares = ceil_div<int64_t>(from.rows, Squares::kSide),
+                col_squares = ceil_div<int64_t>(from.cols, Squares::kSide);
   return launch(name,
-                flat_shape(saturating_product({row_squares, col_squares, from.batches}), kSquaresAtOnce),
+                flat_shape(saturating_product({row_squares, col_squares, from.batches}), Squares::kAtOnce),
                 stream, copy_squares_kernel<T>, to, from, row_squares, col_squares);
 }
 
