@@ -68,29 +68,25 @@ __global__ __launch_bounds__(kLanes* kRowsAtOnce) void copy_transposed_kernel(Ma
   }
 }
 
-// The square of a thread of the executor, and the squares of a block.
-struct Squares {
-  static constexpr int kSide = 32, kAtOnce = 16;
-};
-
-template <class T>
-__global__ void __launch_bounds__(Squares::kAtOnce)
+// A thread of the executor has a square of kSide x kSide elements; a block has kSquares of them.
+template <int kSide, int kSquares, class T>
+__global__ void __launch_bounds__(kSquares)
     copy_squares_kernel(MatrixBatchView<T> to, MatrixBatchView<const T> from, int64_t row_squares,
                         int64_t col_squares) {
-  int64_t square = static_cast<int64_t>(blockIdx.x) * Squares::kAtOnce + threadIdx.x;
+  int64_t square = static_cast<int64_t>(blockIdx.x) * kSquares + threadIdx.x;
   const int64_t batch = square / (row_squares * col_squares);
   if (batch >= from.batches) return;
   square -= batch * row_squares * col_squares;
-  const int64_t i0 = square / col_squares * Squares::kSide, j0 = square % col_squares * Squares::kSide;
-  const int rows = static_cast<int>(min(from.rows - i0, int64_t{Squares::kSide}));
-  const int cols = static_cast<int>(min(from.cols - j0, int64_t{Squares::kSide}));
+  const int64_t i0 = square / col_squares * kSide, j0 = square % col_squares * kSide;
+  const int rows = static_cast<int>(min(from.rows - i0, int64_t{kSide}));
+  const int cols = static_cast<int>(min(from.cols - j0, int64_t{kSide}));
   const T* const x = from.data + batch * from.batch_stride + i0 * from.stride + j0;
   T* const y = to.data + batch * to.batch_stride + j0 * to.stride + i0;
   if constexpr (sizeof(T) == sizeof(float)) {
     constexpr int kLanes = kTileRegisters.lanes;
-    if (rows == Squares::kSide && cols == Squares::kSide) {
-      for (int j = 0; j < Squares::kSide; j += kLanes)
-        for (int i = 0; i < Squares::kSide; i += kLanes) {
+    if (rows == kSide && cols == kSide) {
+      for (int j = 0; j < kSide; j += kLanes)
+        for (int i = 0; i < kSide; i += kLanes) {
           Vec<kLanes> block[kLanes];
           for (int k = 0; k < kLanes; ++k)
             block[k] = Vec<kLanes>::load_unaligned(x + (i + k) * from.stride + j);
@@ -100,7 +96,7 @@ __global__ void __launch_bounds__(Squares::kAtOnce)
       return;
     }
   }
-  T words[Squares::kSide][Squares::kSide];
+  T words[kSide][kSide];
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < cols; ++j) words[j][i] = x[i * from.stride + j];
   for (int j = 0; j < cols; ++j)
@@ -110,11 +106,11 @@ __global__ void __launch_bounds__(Squares::kAtOnce)
 template <class T>
 Status launch_squares(const char* name, MatrixBatchView<T> to, MatrixBatchView<const T> from,
                       cudaStream_t stream) {
-  const int64_t row_squares = ceil_div<int64_t>(from.rows, Squares::kSide),
-                col_squares = ceil_div<int64_t>(from.cols, Squares::kSide);
-  return launch(name,
-                flat_shape(saturating_product({row_squares, col_squares, from.batches}), Squares::kAtOnce),
-                stream, copy_squares_kernel<T>, to, from, row_squares, col_squares);
+  constexpr int kSide = 32, kSquares = 16;
+  const int64_t row_squares = ceil_div<int64_t>(from.rows, kSide),
+                col_squares = ceil_div<int64_t>(from.cols, kSide);
+  return launch(name, flat_shape(saturating_product({row_squares, col_squares, from.batches}), kSquares),
+                stream, copy_squares_kernel<kSide, kSquares, T>, to, from, row_squares, col_squares);
 }
 
 template <int N, class T>
