@@ -78,9 +78,6 @@ inline constexpr int kLeastBlocks = N > 4 ? 768 / kThreads<Summand, N> : 0;
 // are added again, by channel<1>.add() to Sums<Value, kSums, 1>. Optional: channel.begin(sums, row) adds the
 // first row, and sums.rows receives the number of rows.
 //
-// `result` receives, for each block of rows, `cols` values of the first sum, then `cols` of the second, and
-// so on.
-
 // Adds the rows first, first + kRowThreads, ... of N columns: put(s, k, value) for each sum.
 template <int N, class Summand, class Put>
 __device__ __forceinline__ void add_thread_row(const Summand& summand, int col, int64_t first, int64_t last,
@@ -112,6 +109,8 @@ __device__ __forceinline__ void add_thread_row(const Summand& summand, int col, 
   }
 }
 
+// `result` receives, for each block of rows, `cols` values of the first sum, then `cols` of the second, and
+// so on.
 template <int N, class Summand, class Finish>
 __global__ void __launch_bounds__(kThreads<Summand, N>, kLeastBlocks<Summand, N>)
     column_sums_kernel(typename Summand::Value* __restrict__ result, Summand summand, int64_t rows, int cols,
