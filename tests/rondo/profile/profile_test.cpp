@@ -338,9 +338,11 @@ TEST_F(Profile, ReductionsHaveTheCountersOfTheirPage) {
   expect_row(threads.parts[0].kernels[0], {"row_per_thread", 0, 2208, 30.7, 0, 8, 48});
   expect_microseconds(threads.parts[0].kernels[0].forecast.seconds[size_t(Resource::shared)], 1.39);
   arguments.classes = 65;
-  const ProfileReport blocks = run_profile(arguments);
-  expect_row(blocks.parts[0].kernels[0], {"row_per_block", 0, 28672, 2.11, 0, 5120, 48});
-  expect_microseconds(blocks.parts[0].kernels[0].forecast.min_seconds(), 4.28);
+  const ProfileReport lanes = run_profile(arguments);
+  const ProfiledKernel& of_lanes = lanes.parts[0].kernels[0];
+  expect_row(of_lanes, {"rows::row_kernel<rows::Tile<4", 0, 9600, 10.37, 0, 0, 64});
+  EXPECT_EQ(of_lanes.forecast.totals.barriers, 0);
+  expect_microseconds(of_lanes.forecast.seconds[size_t(Resource::shared)], 0.39);
 }
 
 TEST_F(Profile, AnAllReduceOfPartsOfElementsIsRefused) {

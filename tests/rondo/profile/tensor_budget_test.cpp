@@ -346,7 +346,7 @@ void expect_wide_rows() {
   constexpr uint64_t kParts = 2 * 2 * 2 * kCols + 2 * kCols;  // 2 blocks of rows: written, read, and the sums
   constexpr uint64_t kMapThreads = 576, kMapColumns = 8;      // of row_map(), with work
   constexpr uint64_t kSumThreads = 2 * 16 * kCols / 8;        // of 2 blocks of 16 rows
-  constexpr uint64_t kBlocks = kRows / 10, kBlockThreads = 128;
+  constexpr uint64_t kLongRows = kRows / 10, kWarp = 32, kBlockThreads = 128;
   expect_widths<T>(
       {{"batch_norm_sums",
         [&] { return batch_norm_sums(sums, x, workspace, stream); },
@@ -379,16 +379,14 @@ void expect_wide_rows() {
         },
         4 * kBytes,
         {{2, 2 * 2 * kRows}, {4, 4 * kRows + 160}, {8, 224}}},
-       {"softmax_cross_entropy, a block a row",
+       {"softmax_cross_entropy, a warp a row",
         [&] {
           return softmax_cross_entropy<const T>({y.data, kRows / 10, 10 * kCols, 10 * kCols}, stats.data(),
                                                 {x.data, kRows / 10, 10 * kCols, 10 * kCols},
                                                 {labels.data(), kRows / 10}, 1, workspace, stream);
         },
-        4 * kBytes,
-        {{2, 2 * kBlocks * kBlockThreads},
-         {4, 4 * kBlocks * kBlockThreads + 32 * kBlocks},
-         {8, 32 * kBlocks + 64}}},
+        2 * kBytes,
+        {{2, 2 * kLongRows * kWarp}, {4, 2 * 4 * kLongRows * kWarp}, {8, 2 * 32 * kLongRows + 64}}},
        {"softmax, 4 lanes a row", [&] { return softmax(y, x, {}, stream); }, 2 * kBytes, {}},
        {"softmax, a warp a row",
         [&] {
