@@ -26,7 +26,6 @@ inline constexpr VectorRegisters kTileRegisters = kVectorTiles ? kVectorRegister
 struct GpuThreads {
   static constexpr bool kVectors = false;
   static constexpr int kAlignment = 16;     // of operands in shared memory, in bytes
-  static constexpr int kWidestCopy = 4;     // floats of one copy to shared memory
   static constexpr int kKMajorPadding = 4;  // floats after a row of a K-major k-tile
   static constexpr int kGap = 4;            // floats after a thread's values in a row of an MN-major k-tile
   static constexpr int kLine = 0;           // floats after the values of a frequency, or of a step of k
@@ -39,7 +38,6 @@ struct GpuThreads {
 struct VectorThreads {
   static constexpr bool kVectors = true;
   static constexpr int kAlignment = 64;
-  static constexpr int kWidestCopy = 64;
   static constexpr int kKMajorPadding = 16;
   static constexpr int kGap = 0;
   static constexpr int kLine = 16;

@@ -74,9 +74,8 @@ __device__ __forceinline__ void transform_values(float (&values)[N], const Funct
 #endif
 }
 
-#if defined(__SIMT__) && !defined(SIMT_OBSERVE)
-namespace detail {
-// Copies `count` floats, fewer than N, in pieces of halving sizes: 20 of 32 are 16 and 4.
+// Copies `count` floats, fewer than N, in pieces of halving sizes: 20 of 32 are 16 and 4. For threads with
+// vector registers.
 template <int N>
 __device__ __forceinline__ void copy_some(float* to, const float* from, int64_t count) {
   if constexpr (N > 1) {
@@ -88,8 +87,6 @@ __device__ __forceinline__ void copy_some(float* to, const float* from, int64_t 
     copy_some<kPiece>(to, from, count);
   }
 }
-}  // namespace detail
-#endif
 
 template <int N>
 struct Vec {
@@ -255,26 +252,26 @@ struct Vec {
   static __device__ __forceinline__ Vec load_some(const float* from, int64_t count) {
     if (count >= N) return load_unaligned(from);
     float values[N];
-#if defined(__SIMT__) && !defined(SIMT_OBSERVE)
-    for (int j = 0; j < N; ++j) values[j] = 0;
-    detail::copy_some<N>(values, from, count);
-#else
+    if constexpr (kVectorTiles) {
+      for (int j = 0; j < N; ++j) values[j] = 0;
+      copy_some<N>(values, from, count);
+    } else {
 #pragma unroll
-    for (int j = 0; j < N; ++j) values[j] = j < count ? from[j] : 0;
-#endif
+      for (int j = 0; j < N; ++j) values[j] = j < count ? from[j] : 0;
+    }
     return load_unaligned(values);
   }
   __device__ __forceinline__ void store_some(float* to, int64_t count) const {
     if (count >= N) return store_unaligned(to);
-#if defined(__SIMT__) && !defined(SIMT_OBSERVE)
-    float values[N];
-    store_unaligned(values);
-    detail::copy_some<N>(to, values, count);
-#else
+    if constexpr (kVectorTiles) {
+      float values[N];
+      store_unaligned(values);
+      copy_some<N>(to, values, count);
+    } else {
 #pragma unroll
-    for (int j = 0; j < N; ++j)
-      if (j < count) to[j] = (*this)[j];
-#endif
+      for (int j = 0; j < N; ++j)
+        if (j < count) to[j] = (*this)[j];
+    }
   }
 };
 

@@ -29,8 +29,8 @@ TileId choose_tile(int64_t m, int64_t n, int64_t splits, const TileNeeds& needs,
     return tile.id.arithmetic == needs.arithmetic && tile.id.instruction != Instruction::wgmma &&
            (tile.id.instruction == Instruction::vector_fma) == vectors;
   };
-  // If the executor simulates a small GPU (SIMT_GPU), most vector tiles do not fit its shared memory. Then the
-  // GPU tiles are used.
+  // If the executor simulates a small GPU (SIMT_GPU), most vector tiles do not fit its shared memory. Then
+  // the GPU tiles are used.
   constexpr int kLeastForVectors = 96 << 10;
   const bool vectors = device.vectors && device.shared_bytes_per_block >= kLeastForVectors &&
                        std::ranges::any_of(tile_infos(), [&](const TileInfo& tile) {

@@ -30,8 +30,6 @@ struct BinaryEntropy {
   __device__ __forceinline__ T* output(int64_t row) const {
     return gradient.data ? gradient.data + row * gradient.stride : nullptr;
   }
-  template <class Access, class Packs>
-  __device__ __forceinline__ void prepare(Packs&, int64_t, int) const {}
   // Without weights, `kWeighted` is false: loops without a test for each element become vectors.
   template <bool kWeighted>
   static __device__ __forceinline__ float weight(const float* of_columns, int col) {

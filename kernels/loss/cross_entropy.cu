@@ -151,9 +151,6 @@ struct ManyClasses {
   __device__ __forceinline__ T* output(int64_t row) const {
     return gradient.data ? gradient.data + row * gradient.stride : nullptr;
   }
-  template <class Access, class Packs>
-  __device__ __forceinline__ void prepare(Packs&, int64_t, int) const {}
-
   template <class Team>
   __device__ __forceinline__ Part part(Team& team) const {
     Part part = {};

@@ -103,9 +103,6 @@ struct OfLabels : Entropy<T> {
   __device__ __forceinline__ const T* input(int, int64_t row) const {
     return this->logits.data + row * this->logits.stride;
   }
-  template <class Access, class Packs>
-  __device__ __forceinline__ void prepare(Packs&, int64_t, int) const {}
-
   __device__ __forceinline__ bool is_class(int label) const {
     return label >= 0 && label < this->logits.cols && label != ignored;
   }

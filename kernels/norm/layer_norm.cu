@@ -31,9 +31,6 @@ struct LayerNorm {
 
   __device__ __forceinline__ const T* input(int, int64_t row) const { return x.data + row * x.stride; }
   __device__ __forceinline__ T* output(int64_t row) const { return y.data + row * y.stride; }
-  template <class Access, class Packs>
-  __device__ __forceinline__ void prepare(Packs&, int64_t, int) const {}
-
   template <class Team>
   __device__ __forceinline__ Part part(Team& team) const {
     const float count = static_cast<float>(team.count());

@@ -59,7 +59,6 @@ struct LayerNormBackward {
     const float cols = static_cast<float>(x.cols);
     return {mean ? all.g / cols : 0.0f, all.product / cols, inv_std[row]};
   }
-  __device__ __forceinline__ void save(const Row&, int64_t) const {}
 
   template <class Access>
   __device__ __forceinline__ void apply(typename Access::Pack (&in)[2], const Row& of_row, int, bool) const {

@@ -133,9 +133,8 @@ template <int N>
 using PackWidth = std::integral_constant<int, N>;
 
 // Calls work(width, n, c) for every image n and every first channel c of the calling thread's packs. Values
-// that depend only on the pixel are computed once for several images. With vector registers kJoined
-// packs are one, the last pack may overlap the one before, and packs are narrower where there are fewer than N
-// channels.
+// that depend only on the pixel are computed once for several images. With vector registers kJoined packs are
+// one, the last pack may overlap the one before, and packs are narrower if there are fewer than N channels.
 template <int N, int kJoined = 1, class G, class Work>
 __device__ void for_each_pack(const G& g, Work work) {
   for (int64_t n = blockIdx.z; n < g.images; n += gridDim.z)
@@ -166,8 +165,8 @@ __device__ __forceinline__ void for_each_window(const Geometry<Side>& g, Range p
   }
 }
 
-// Calls start(n) with an integral_constant n for a width that values_width<T>() returned. With vector registers
-// n is the widest: for_each_pack() has narrower packs for the rest.
+// Calls start(n) with an integral_constant n for a width that values_width<T>() returned. With vector
+// registers n is the widest: for_each_pack() has narrower packs for the rest.
 template <class T, class Start>
 Status with_packs(int width, Start start) {
   if constexpr (kVectorTiles)

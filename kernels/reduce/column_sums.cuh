@@ -4,8 +4,8 @@
 // rows l, l + kRowThreads, ... in registers, for N adjacent columns. Then the kRowThreads partial sums of a
 // column are added in order, in shared memory. If the matrix has more than kRowsPerBlock rows, the blocks
 // write partial sums to the workspace, and a second launch of the same kernel adds them. The order of
-// additions depends on the row numbers alone: not on N, and not on the device. A thread of the CPU executor is
-// all threads of a block of kColsOfVectors columns, one after another.
+// additions depends on the row numbers alone: not on N, and not on the device. A thread of the CPU executor
+// does the work of all threads of a block, one after another, for kColsOfVectors columns.
 #pragma once
 
 #include <rondo/kernels/core/size.h>

@@ -110,19 +110,6 @@ __device__ __forceinline__ typename Reducer::State reduce_part(
   }
 }
 
-// ((0 + 1) + (2 + 3)) + ... of kCount states, without storing into them: g++ makes vectors of it.
-template <class Reducer, int kCount>
-__device__ __forceinline__ typename Reducer::State merged_places(const typename Reducer::State* states) {
-  if constexpr (kCount == 1) {
-    return states[0];
-  } else {
-    typename Reducer::State merged[kCount / 2];
-    RONDO_SIMD
-    for (int p = 0; p < kCount / 2; ++p) merged[p] = Reducer::merge(states[2 * p], states[2 * p + 1]);
-    return merged_places<Reducer, kCount / 2>(merged);
-  }
-}
-
 // The same, by one thread of the executor.
 template <class Tile, class Reducer, class T>
 __device__ typename Reducer::State reduce_part_by_vectors(const Reducer& reducer, const T* from, int count,
@@ -141,7 +128,9 @@ __device__ typename Reducer::State reduce_part_by_vectors(const Reducer& reducer
         to[k] = reducer.add(to[k], static_cast<float>(from[j + k]), first + j + k);
     }
   }
-  return merged_places<Reducer, Tile::kPlaces>(of_place);
+  using State = typename Reducer::State;
+  return rows::merged_places<Tile::kPlaces>(
+      &of_place[0], [](const State& a, const State& b) { return Reducer::merge(a, b); });
 }
 
 // Row `item / parts`, part `item % parts`. A row of several parts has its states in `partial`.

@@ -58,6 +58,13 @@ struct Access {
   }
 };
 
+template <class Access, class Operation, class Packs>
+__device__ __forceinline__ void prepare_values(const Operation& operation, Packs& values, int64_t row,
+                                               int col) {
+  if constexpr (requires { operation.template prepare<Access>(values, row, col); })
+    operation.template prepare<Access>(values, row, col);
+}
+
 // The calling thread's accesses to a part of `count` columns: visit(access, column).
 template <class Tile, int N, class Visit>
 __device__ __forceinline__ void for_each_access(int count, Visit visit) {
@@ -214,7 +221,7 @@ class RowTeam {
   __device__ __forceinline__ void load(Values<N> (&values)[kInputs], int j) const {
 #pragma unroll
     for (int i = 0; i < kInputs; ++i) values[i] = load_values<N>(from_[i] + j);
-    operation_.template prepare<Access<N, true>>(values, row_, first_ + j);
+    prepare_values<Access<N, true>>(operation_, values, row_, first_ + j);
   }
 
   static __device__ __forceinline__ float other(float value, int mask) {
@@ -266,16 +273,17 @@ class RowTeam {
   Values<N> held_[(kKeepsValues ? kRounds : 1) * kPacks][kInputs];
 };
 
-// ((0 + 1) + (2 + 3)) + ... of kCount values, without storing into them: g++ makes vectors of it.
-template <int kCount>
-__device__ __forceinline__ float sum_of_places(const float* values) {
+// ((0 + 1) + (2 + 3)) + ... of kCount states, where merge(a, b) is a + b. Does not store into them: g++ makes
+// vectors of it.
+template <int kCount, class State, class Merge>
+__device__ __forceinline__ State merged_places(const State* states, Merge merge) {
   if constexpr (kCount == 1) {
-    return values[0];
+    return states[0];
   } else {
-    float sums[kCount / 2];
+    State merged[kCount / 2];
     RONDO_SIMD
-    for (int p = 0; p < kCount / 2; ++p) sums[p] = values[2 * p] + values[2 * p + 1];
-    return sum_of_places<kCount / 2>(sums);
+    for (int p = 0; p < kCount / 2; ++p) merged[p] = merge(states[2 * p], states[2 * p + 1]);
+    return merged_places<kCount / 2>(merged, merge);
   }
 }
 
@@ -296,7 +304,7 @@ class RowTeam<Tile<lanes, true>, N, Operation> {
     for_each_access<OfTile, N>(count_, [&](auto access, int j) {
       typename decltype(access)::Pack values[kInputs];
       for (int i = 0; i < kInputs; ++i) values[i] = access.load(from[i] + j);
-      operation.template prepare<decltype(access)>(values, row, first + j);
+      prepare_values<decltype(access)>(operation, values, row, first + j);
       for (int i = 0; i < kInputs; ++i) access.store(memory_.values[i] + j, values[i]);
     });
   }
@@ -344,7 +352,8 @@ class RowTeam<Tile<lanes, true>, N, Operation> {
         for (int s = 0; s < kSums; ++s) of_place[s][p] = to[s];
       }
     }
-    for (int s = 0; s < kSums; ++s) result[s] = sum_of_places<OfTile::kPlaces>(of_place[s]);
+    for (int s = 0; s < kSums; ++s)
+      result[s] = merged_places<OfTile::kPlaces>(&of_place[s][0], [](float a, float b) { return a + b; });
   }
 
  private:

@@ -16,11 +16,11 @@
 //   Type, kInputs        the type of the elements, and the number of matrices that are read
 //   Part, Row            what is known of a part and of a row, both plain structs
 //   input(i, row), output(row)    where the rows begin; null: no output is wanted
-//   prepare<Access>(in, row, col)    changes Access::kSize elements of the inputs, from column `col` on, to
-//                        what part() and apply() need
+//   prepare<Access>(in, row, col)    optional; changes Access::kSize elements of the inputs, from column
+//                        `col` on, to what part() and apply() need
 //   part(team)           reduces a part, by RowTeam::max() and sums()
 //   combine(parts, count, row)    combines the parts of a row
-//   save(of_row, row)    stores what the caller wants to know of a row
+//   save(of_row, row)    optional; stores what the caller wants to know of a row
 //   apply<Access>(in, of_row, col, reduced)    changes them to their results, in in[0]. `reduced`: they have
 //                        gone through part(), which may change them where it adds
 #pragma once
@@ -40,6 +40,12 @@ template <class Tile, int kInputs>
 struct Shared {
   typename TeamMemory<Tile, kInputs>::Type of_row[Tile::kRowsAtOnce];
 };
+
+template <class Operation>
+__device__ __forceinline__ void save_row(const Operation& operation, const typename Operation::Row& of_row,
+                                         int64_t row) {
+  if constexpr (requires { operation.save(of_row, row); }) operation.save(of_row, row);
+}
 
 // The fewest blocks of a multiprocessor, for ptxas: 128 registers a thread for two matrices. Without a number
 // ptxas 13.0 keeps to 96 for 10.0, and may spill two. 0: no number.
@@ -67,7 +73,7 @@ __global__ void __launch_bounds__(Tile::kBlock, (kLeastBlocks<Tile, Operation>))
       return;
     }
     const typename Operation::Row of_row = operation.combine(&part, 1, row);
-    if (team.is_first()) operation.save(of_row, row);
+    if (team.is_first()) save_row(operation, of_row, row);
     auto* const to = operation.output(row);
     if (to == nullptr) return;
     team.for_each_pack([&](auto access, auto& values, int j) {
@@ -87,7 +93,7 @@ __global__ void __launch_bounds__(kCombineThreads)
   if (row >= rows) return;
   const typename Operation::Row of_row = operation.combine(partial + row * parts, parts, row);
   of_rows[row] = of_row;
-  operation.save(of_row, row);
+  save_row(operation, of_row, row);
 }
 
 // Without a number of blocks, ptxas 13.0 keeps to 40 registers for 9.0 and may spill two.
@@ -106,7 +112,7 @@ __global__ void __launch_bounds__(Tile::kBlock, 4)
     using Access = decltype(access);
     typename Access::Pack values[Operation::kInputs];
     for (int i = 0; i < Operation::kInputs; ++i) values[i] = access.load(from[i] + j);
-    operation.template prepare<Access>(values, row, first + j);
+    prepare_values<Access>(operation, values, row, first + j);
     operation.template apply<Access>(values, of_row, first + j, false);
     access.store(to + j, values[0]);
   });

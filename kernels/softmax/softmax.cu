@@ -31,8 +31,6 @@ struct Softmax {
   __device__ __forceinline__ const T* input(int, int64_t row) const { return x.data + row * x.stride; }
   __device__ __forceinline__ T* output(int64_t row) const { return y.data + row * y.stride; }
 
-  template <class Access, class Packs>
-  __device__ __forceinline__ void prepare(Packs&, int64_t, int) const {}
   template <class Team>
   __device__ __forceinline__ Part part(Team& team) const {
     const float largest = team.max();
@@ -57,7 +55,6 @@ struct Softmax {
     sum += largest - largest;  // NaN if the largest value is infinite
     return {largest, 1.0f / sum, log_of_one_plus(sum - 1.0f)};
   }
-  __device__ __forceinline__ void save(const Row&, int64_t) const {}
 
   template <class Access>
   __device__ __forceinline__ void apply(typename Access::Pack (&in)[1], const Row& of_row, int,
@@ -95,8 +92,6 @@ struct SoftmaxBackward {
   }
   __device__ __forceinline__ T* output(int64_t row) const { return dx.data + row * dx.stride; }
 
-  template <class Access, class Packs>
-  __device__ __forceinline__ void prepare(Packs&, int64_t, int) const {}
   template <class Team>
   __device__ __forceinline__ Part part(Team& team) const {
     const bool of_log = log;
@@ -111,7 +106,6 @@ struct SoftmaxBackward {
     for (int i = 1; i < count; ++i) of_row.sum += parts[i].sum;
     return of_row;
   }
-  __device__ __forceinline__ void save(const Row&, int64_t) const {}
 
   template <class Access>
   __device__ __forceinline__ void apply(typename Access::Pack (&in)[2], const Row& of_row, int, bool) const {

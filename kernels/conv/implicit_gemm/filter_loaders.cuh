@@ -136,45 +136,45 @@ class BackwardFilterLoader {
         walk_(walk),
         first_column_(first_column),
         position_(walk.at(first_row())),
-        step_(walk.distance(kRows > 1 ? Tile::kK - kRows : Tile::kK)) {}
+        step_(walk.distance(Tile::kK)) {}
 
   __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
-    with_width<Tile, (Tile::kWidestCopy < Tile::kN ? Tile::kWidestCopy : Tile::kN)>(
-        source_.width, [&]<int V>() {
-          RONDO_UNROLL_BY(1)
-          for (int j = 0; j < kRows; ++j) {
-            copy_row<V>(k_tile, first_row() + j);
-            if (kRows > 1) walk_.advance(position_, {.channel = 1});
-          }
-        });
-    walk_.advance(position_, step_);
+    if constexpr (Tile::kVectors) {
+      for (int k = 0; k < Tile::kK; ++k) {
+        copy_values_then_zeros(k_tile + KTile::at(k, 0), row_at_position(),
+                               k < left_ ? min(outer(), Tile::kN) : 0, Tile::kN);
+        walk_.advance(position_, {.channel = 1});
+      }
+    } else {
+      with_width<Tile, Tile::kWidestCopy>(source_.width, [&]<int V>() { copy_row<V>(k_tile, first_row()); });
+      walk_.advance(position_, step_);
+    }
     left_ -= Tile::kK;
   }
   __device__ __forceinline__ int outer() const { return source_.c - first_column_; }
 
  private:
-  static constexpr int kAtOnce = Tile::kK < Tile::kThreads ? Tile::kK : Tile::kThreads;
-  static constexpr int kRows = Tile::kK / kAtOnce;  // consecutive rows of a k-tile that a thread copies
-  static constexpr int kPerRow = Tile::kThreads / kAtOnce;  // threads that share a row
+  // Threads that share a row of the k-tile. The one of a vector tile has all rows.
+  static constexpr int kPerRow = Tile::kVectors ? 1 : Tile::kThreads / Tile::kK;
 
   // The hardware stores 16 bytes of 8 lanes at a time. The rows of the k-tile begin 4 banks apart, and 2 or 4
   // lanes share a row. Of 8 rows, the even ones are copied first: those of 8 lanes then begin 8 banks apart.
   // Those of tensor tiles do so anyway.
   static __device__ __forceinline__ int first_row() {
-    const int row = static_cast<int>(threadIdx.x) / kPerRow * kRows;
+    const int row = static_cast<int>(threadIdx.x) / kPerRow;
     return Tile::kVectors || Tile::kTensor ? row : row / 8 * 8 + row % 4 * 2 + row / 4 % 2;
   }
 
+  __device__ __forceinline__ const Element* row_at_position() const {
+    return source_.data + static_cast<int64_t>(position_.channel) * source_.patch +
+           source_.offset(walk_.r(position_), walk_.s(position_)) + first_column_;
+  }
   template <int V>
   __device__ __forceinline__ void copy_row(Element* k_tile, int k) const {
     if (k >= Tile::kK) return;
     const int columns = source_.c - first_column_;
     const bool inside = k < left_;
-    const Element* from = source_.data + static_cast<int64_t>(position_.channel) * source_.patch +
-                          source_.offset(walk_.r(position_), walk_.s(position_)) + first_column_;
-    if constexpr (Tile::kVectors)
-      return copy_values_then_zeros(k_tile + KTile::at(k, 0), from, inside ? min(columns, Tile::kN) : 0,
-                                    Tile::kN);
+    const Element* from = row_at_position();
     // By 4, the tf32x3 tile of 128 x 128 spills registers on 12.0.
     RONDO_UNROLL_BY(2)
     for (int step = 0; step * kPerRow * V < Tile::kN; ++step) {

@@ -32,7 +32,7 @@ class PatchLoader {
   __device__ __forceinline__ PatchLoader(const Element* x, const ConvGeometry& g, const PatchTap* taps,
                                          int64_t first, int64_t pixels, int width)
       : x_(x), geometry_(g), taps_(taps), left_(pixels), width_(width) {
-    const int64_t pixel = first + threadIdx.x / kPerRow * kPixels;
+    const int64_t pixel = first + threadIdx.x / kPerRow;
     q_ = static_cast<int>(pixel % g.q);
     p_ = static_cast<int>(pixel / g.q % g.p);
     image_ = static_cast<int>(pixel / g.q / g.p);
@@ -46,25 +46,19 @@ class PatchLoader {
         go_on(1);
       }
     } else {
-      with_width<Tile, Tile::kWidestCopy>(width_, [&]<int V>() {
-        RONDO_UNROLL_BY(1)
-        for (int j = 0; j < kPixels; ++j) {
-          copy_pixel<V>(k_tile, threadIdx.x / kPerRow * kPixels + j);
-          if (kPixels > 1) go_on(1);
-        }
-      });
-      go_on(kPixels > 1 ? Tile::kK - kPixels : Tile::kK);
+      with_width<Tile, Tile::kWidestCopy>(width_,
+                                          [&]<int V>() { copy_pixel<V>(k_tile, threadIdx.x / kPerRow); });
+      go_on(Tile::kK);
     }
     left_ -= Tile::kK;
   }
 
  private:
-  static constexpr int kAtOnce = Tile::kK < Tile::kThreads ? Tile::kK : Tile::kThreads;
-  static constexpr int kPixels = Tile::kK / kAtOnce;  // consecutive pixels of a k-tile that a thread copies
-  static constexpr int kPerRow = Tile::kThreads / kAtOnce;  // threads that share a pixel
+  // Threads that share a pixel of the k-tile. The one of a vector tile has all pixels.
+  static constexpr int kPerRow = Tile::kVectors ? 1 : Tile::kThreads / Tile::kK;
 
-  // Neighbouring rows that are neighbours in memory: the channels of a tap, or of several taps that are inside
-  // every image. Only with vector registers.
+  // Neighbouring rows that are neighbours in memory: the channels of a tap, or of several taps if all taps are
+  // inside the image. Only with vector registers.
   struct Run {
     int row, length;
   };

@@ -21,10 +21,6 @@ __device__ __forceinline__ void with_width(int width, Copy&& copy) {
     else
       copy.template operator()<1>();
   } else {
-    if constexpr (kMost >= 64)
-      if (width >= 64) return copy.template operator()<64>();
-    if constexpr (kMost >= 16)
-      if (width >= 16) return copy.template operator()<16>();
     if (width >= 4)
       copy.template operator()<4>();
     else if (width == 2)
@@ -41,27 +37,12 @@ __device__ __forceinline__ int copied_width(int width) {
   return width < Tile::kWidestCopy ? width : Tile::kWidestCopy;
 }
 
-template <int N>
-__device__ __forceinline__ void copy_floats(float* to, const float* from) {
-  memcpy(to, from, N * sizeof(float));
-}
-
-// Copies `count` values, with unaligned accesses of whole vectors that may overlap, and writes zeros behind
-// them up to `end`. For VectorThreads.
+// Copies `count` values, at any alignment, and writes zeros behind them up to `end`. For VectorThreads.
 __device__ __forceinline__ void copy_values_then_zeros(float* to, const float* from, int count, int end) {
-  if (count >= 16) {
-    for (int i = 0; i + 16 <= count; i += 16) copy_floats<16>(to + i, from + i);
-    if (count % 16 != 0) copy_floats<16>(to + count - 16, from + count - 16);
-  } else if (count >= 8) {
-    copy_floats<8>(to, from);
-    copy_floats<8>(to + count - 8, from + count - 8);
-  } else if (count >= 4) {
-    copy_floats<4>(to, from);
-    copy_floats<4>(to + count - 4, from + count - 4);
-  } else {
-    for (int i = 0; i < count; ++i) to[i] = from[i];
-  }
-  for (int i = count < 0 ? 0 : count; i < end; ++i) to[i] = 0;
+  int i = 0;
+  for (; i + 16 <= count; i += 16) memcpy(to + i, from + i, 16 * sizeof(float));
+  copy_some<16>(to + i, from + i, count - i);
+  for (i = max(count, 0); i < end; ++i) to[i] = 0;
 }
 
 // Copies a block of 4 x 4 values to (k, outer) of an MN-major k-tile, from K-major memory: 4 values each at
@@ -120,8 +101,7 @@ class MatrixLoader {
         width_(width) {}
 
   __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
-    // K-major memory must be transposed into an MN-major k-tile: value by value, or in blocks if the threads
-    // have vector registers.
+    // K-major memory must be transposed into an MN-major k-tile.
     if constexpr (Tile::kVectors)
       copy_by_vectors(k_tile);
     else if constexpr (order == Order::mn_major)
@@ -182,6 +162,7 @@ class MatrixLoader {
     }
   }
 
+  // A thread with vector registers copies whole rows. It transposes blocks of 4 x 4 values.
   __device__ void copy_by_vectors(float* k_tile) const {
     const int k_here = k_left_ < kK ? static_cast<int>(k_left_) : kK;
     if constexpr (order == Order::mn_major) {
@@ -201,7 +182,7 @@ class MatrixLoader {
             copy_scalars(k_tile, k, row, k_here);
     }
   }
-  // 4 x 4 values, transposed.
+  // A block of rows that do not begin at multiples of 4 values.
   __device__ void copy_scalars(float* k_tile, int k, int row, int k_here) const {
     for (int i = row; i < row + 4; ++i)
       for (int j = k; j < k + 4; ++j)

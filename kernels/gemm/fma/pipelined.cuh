@@ -173,7 +173,7 @@ Status launch_pipelined(const char* name, const GemmArgumentsOf<T, C>& g, const 
                         Workspace workspace, cudaStream_t stream) {
   const bool split = parts.splits > 1;
   const GemmProblem problem = problem_of(g);
-  if constexpr (Tile::kVectors) {
+  if constexpr (Tile::kVectors) {  // without a second pass
     PipelinedParameters<T> p = pipelined_parameters(g, SplitK{}, workspace);
     p.k_per_split = split ? parts.k_per_split : std::max<int64_t>(g.k, 1);
     return with_orders(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
@@ -181,13 +181,14 @@ Status launch_pipelined(const char* name, const GemmArgumentsOf<T, C>& g, const 
                     gemm_by_vectors_kernel<Tile, OrderA, OrderB>, p,
                     Partials{static_cast<float*>(workspace.data), g.m, g.n, parts.splits});
     });
+  } else {
+    PipelinedParameters<T> p = pipelined_parameters(g, parts, workspace);
+    RONDO_RETURN_IF_ERROR(with_orders(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
+      return launch(name, pipelined_shape<Tile, OrderA, OrderB>(p, parts.splits), stream,
+                    gemm_pipelined_kernel<Tile, OrderA, OrderB>, p);
+    }));
+    return split ? sum_partials(p.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream) : Status();
   }
-  PipelinedParameters<T> p = pipelined_parameters(g, parts, workspace);
-  RONDO_RETURN_IF_ERROR(with_orders(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
-    return launch(name, pipelined_shape<Tile, OrderA, OrderB>(p, parts.splits), stream,
-                  gemm_pipelined_kernel<Tile, OrderA, OrderB>, p);
-  }));
-  return split ? sum_partials(p.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream) : Status();
 }
 
 }  // namespace rondo

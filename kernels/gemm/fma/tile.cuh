@@ -29,7 +29,7 @@ struct Tile {
   static constexpr TileId kId = {Vectors ? Instruction::vector_fma : Instruction::fma, Arithmetic::fp32, kM,
                                  kN};
   static_assert(Vectors || kThreads >= kK, "every row of a k_tile needs a thread that copies it");
-  static constexpr int kWidestCopy = Threads::kWidestCopy;
+  static constexpr int kWidestCopy = 4;  // floats of one copy to shared memory, by a GPU
   static_assert(kK % 4 == 0 && kPerThreadM % 4 == 0 && kPerThreadN % 4 == 0);
 };
 
@@ -82,14 +82,14 @@ struct MnMajorRows {
   // It stores narrower copies 16 or 32 lanes at a time, to more rows than begin in different banks.
   template <int V, int kPerRow>
   static __device__ __forceinline__ int copy_offset(int thread, int k, int step) {
-    if constexpr (V == 4 && kPerRow == 4 && !Tile::kVectors && Threads % 8 == 0) {
+    if constexpr (V == 4 && kPerRow == 4 && Threads % 8 == 0) {
       constexpr int kPairs = 4 * PerThread / 8;  // pairs of copies to the values of 4 readers
       return 8 * (step / kPairs * 2 * kPairs + step % kPairs + thread / 2 * kPairs) + thread % 2 * 4;
     }
     const int offset = (step * kPerRow + thread) * V;
     constexpr int kBanks = kStride % 32;  // from a row to the next
-    static_assert(Tile::kVectors || Threads * PerThread % 8 == 0, "spread_over_banks() permutes groups of 8");
-    if constexpr (!Tile::kVectors && (kBanks == 4 || kBanks == 8))
+    static_assert(Threads * PerThread % 8 == 0, "spread_over_banks() permutes groups of 8");
+    if constexpr (kBanks == 4 || kBanks == 8)
       return spread_over_banks<32 / kBanks, kBanks, kPerRow * V>(offset, k);
     return offset;
   }
@@ -107,7 +107,7 @@ struct ThreadInTile {
 template <class Tile>
 __device__ __forceinline__ ThreadInTile thread_in_tile() {
   const int thread = static_cast<int>(threadIdx.x);
-  if constexpr (!Tile::kVectors && Tile::kThreadsM % 4 == 0 && Tile::kThreadsN % 8 == 0) {
+  if constexpr (Tile::kThreadsM % 4 == 0 && Tile::kThreadsN % 8 == 0) {
     constexpr int kWarpsN = Tile::kThreadsN / 8;
     const int lane = thread % 32, warp = thread / 32;
     return {warp / kWarpsN * 4 + lane / 16 * 2 + lane % 2, warp % kWarpsN * 8 + lane / 2 % 8};
