@@ -138,6 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{3, 9, 8, 3, 7, 3, 2},                   // three channels
         ConvCase{5, 6, 6, 20, 50, 5, 5},                 // LeNet's second layer
         ConvCase{7, 9, 8, 30, 131, 2, 3},                // many rows and columns, odd tails
+        ConvCase{1, 13, 12, 3, 40, 10, 10},              // three channels, 48 KB of filters
         ConvCase{64, 5, 5, 4, 8, 3, 3},                  // rows of a tile share positions
         ConvCase{300, 4, 4, 5, 6, 2, 2},                 // mixed tiles, odd channels
         ConvCase{2, 6, 5, 6, 9, 3, 3, {1, 1, 1, 1}},     // padding

@@ -1,6 +1,7 @@
 // Forward convolution for few channels. Each thread computes 8 neighbouring pixels x 8 out channels: for each
 // tap it reads 8 weights from shared memory and 8 values of x, for 64 multiply-adds. x is small and stays in
-// L1. y is written once, 8 values at a time. Bound by L1 and shared memory.
+// L1. y is written once, 8 values at a time. Bound by L1 and shared memory. A thread of the CPU executor has
+// more out channels, if its vector registers have room for their sums.
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/gemm/device_properties.h>
 #include <rondo/kernels/conv/conv_epilogue.cuh>
@@ -24,6 +25,14 @@ constexpr int kMostFloats = 12 << 10;  // largest filter bank in shared memory: 
 
 __host__ __device__ int chunks_of(int channels) { return ceil_div(channels, kVecSize); }
 
+// The out channels of the filter bank in shared memory. A multiple of 8 on every machine, so that all choose
+// the same kernel. The last chunk of the last tap may read kBehind floats further.
+__host__ __device__ int64_t padded_channels(int64_t channels) { return ceil_div<int64_t>(channels, 8) * 8; }
+constexpr int kBehind = kVecSize > 8 ? kVecSize - 8 : 0;
+int64_t bank_bytes(const ConvGeometry& g) {
+  return (g.patch * padded_channels(g.k) + kBehind) * static_cast<int64_t>(sizeof(float));
+}
+
 template <class T>
 struct Parameters {
   ConvGeometry geometry;
@@ -39,7 +48,7 @@ struct Parameters {
 // channel. Neighbouring threads have neighbouring chunks, so they load neighbouring 16 bytes, without
 // bank conflicts.
 struct Shared {
-  alignas(16) float weights[1];  // actual size: patch x chunks * kVecSize
+  alignas(16) float weights[1];  // actual size: bank_bytes()
 };
 
 // Blocks per multiprocessor. With 4 a thread has at most 128 registers, in which 16-bit values, which are
@@ -53,13 +62,14 @@ __global__ __launch_bounds__(kThreads,
                              kBlocksAtOnce<T>) void few_channels_forward_kernel(const Parameters<T> p) {
   float* weights = shared_memory<Shared>().weights;
   const ConvGeometry& g = p.geometry;
-  const int chunks = chunks_of(g.k), stride = chunks * kVecSize;
+  const int chunks = chunks_of(g.k), stride = static_cast<int>(padded_channels(g.k));
   const int step = adjacent ? 1 : g.stride_w * g.c;  // distance in x from one output to the next
-  for (int e = threadIdx.x; e < g.patch * stride; e += kThreads) {
+  for (int e = threadIdx.x; e < g.patch * stride + kBehind; e += kThreads) {
     const int tap = e / stride, place = e % stride;
     const int part = place / (chunks * kLoad), in_part = place % (chunks * kLoad);
     const int k = in_part / kLoad * kVecSize + part * kLoad + in_part % kLoad;
-    weights[e] = k < g.k ? static_cast<float>(p.filter[k * g.patch + tap]) : 0;
+    const bool inside = k < g.k && (kBehind == 0 || tap < g.patch);
+    weights[e] = inside ? static_cast<float>(p.filter[k * g.patch + tap]) : 0;
   }
   __syncthreads();
 
@@ -112,8 +122,7 @@ __global__ __launch_bounds__(kThreads,
 }  // namespace
 
 bool has_few_channels(const ConvGeometry& g) {
-  const int64_t padded = ceil_div(g.k, 8) * 8;  // the chunks of a GPU: the same kernel everywhere
-  return g.c <= 4 && g.dilation_h == 1 && g.dilation_w == 1 && g.patch * padded <= kMostFloats;
+  return g.c <= 4 && g.dilation_h == 1 && g.dilation_w == 1 && g.patch * padded_channels(g.k) <= kMostFloats;
 }
 
 template <class T>
@@ -129,11 +138,10 @@ Status few_channels_forward(T* y, const T* x, const T* filter, const ConvEpilogu
   // busy.
   DeviceProperties device;
   RONDO_RETURN_IF_ERROR(device_properties(&device));
-  const int64_t shared_bytes = static_cast<int64_t>(sizeof(float)) * g.patch * chunks_of(g.k) * kVecSize;
   const LaunchShape shape = {.grid_x = std::min<int64_t>(ceil_div<int64_t>(p.items, kThreads),
                                                          8 * std::max(1, device.multiprocessors)),
                              .block_x = kThreads,
-                             .shared_bytes = std::max<int64_t>(shared_bytes, sizeof(Shared))};
+                             .shared_bytes = std::max<int64_t>(bank_bytes(g), sizeof(Shared))};
   const bool adjacent = g.stride_w * g.c == 1;
   return launch("few_channels_forward", shape, stream,
                 adjacent ? few_channels_forward_kernel<T, true> : few_channels_forward_kernel<T, false>, p);
