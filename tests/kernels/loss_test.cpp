@@ -89,10 +89,11 @@ Result run(const Batch& b, float scale, LossStats before = {}, int offset = 0) {
   return result;
 }
 
-// Both kernels (a thread per row, a block per row), with one block and several, and ragged ends.
+// Both kernels (a thread per row, lanes that share a row), with one block and several, ragged ends, and rows
+// of several parts.
 const std::vector<std::pair<int64_t, int64_t>> kShapes = {
     {1, 1},  {1, 10},   {127, 10}, {128, 10}, {129, 10}, {1000, 10}, {300, 64}, {1, 65},
-    {2, 65}, {200, 65}, {7, 127},  {5, 128},  {3, 129},  {9, 1000},  {2, 5000}};
+    {2, 65}, {200, 65}, {7, 127},  {5, 128},  {3, 129},  {9, 1000},  {2, 5000}, {6, 20001}};
 
 TEST(CrossEntropy, LossAndCountsMatchDoublePrecision) {
   for (const auto& [rows, classes] : kShapes) {
