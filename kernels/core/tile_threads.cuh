@@ -50,7 +50,8 @@ struct VectorThreads {
 template <bool vectors>
 using ThreadsOf = std::conditional_t<vectors, VectorThreads, GpuThreads>;
 
-// Whether a launch uses VectorThreads: not where SIMT_GPU asks for the kernels of a GPU.
+// Whether a kernel with a variant for each kind is launched for VectorThreads: not with SIMT_GPU. Tiles of
+// GEMM and of convolutions are chosen by their shared memory instead (choose_tile()).
 inline bool use_vector_threads() {
 #ifdef __SIMT__
   return kVectorTiles && simt::settings().gpu.empty();

@@ -25,7 +25,7 @@ struct LossStats {
   }
 };
 
-// The workspace in bytes for softmax_cross_entropy(); 0 if one block is enough.
+// The workspace in bytes for softmax_cross_entropy(); 0 for at most 64 classes and 128 rows.
 int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes);
 
 // For every row i, with l = labels[i] and softmax(z)[j] = exp(z[j]) / sum over k of exp(z[k]):

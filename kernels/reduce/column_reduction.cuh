@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(kColumnThreads<N>* kRowThreads)
   }
 }
 
-// The columns of a thread of the CPU executor, which does the work of all threads of a block, one after another.
+// The columns of a thread of the CPU executor, which does the work of all threads of a block.
 inline constexpr int kColumnsOfVectors = 128;
 
 template <int N, class Reducer, class Rows>

@@ -57,7 +57,7 @@ class PatchLoader {
   // Threads that share a pixel of the k-tile. The one of a vector tile has all pixels.
   static constexpr int kPerRow = Tile::kVectors ? 1 : Tile::kThreads / Tile::kK;
 
-  // Neighbouring rows that are neighbours in memory: the channels of a tap, or of several taps if all taps are
+  // Neighbouring rows that are neighbours in memory: the channels of a tap, or of several taps if all are
   // inside the image. Only with vector registers.
   struct Run {
     int row, length;
