@@ -5,6 +5,7 @@
 #include <rondo/kernels/conv/conv_plan.h>
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/conv/direct/grouped.h>
+#include <rondo/kernels/conv/direct/image_vectors.h>
 #include <rondo/kernels/conv/planned_conv.h>
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/core/counted.h>
@@ -26,6 +27,9 @@ Status forward(const ConvPlan& plan, T* y, const T* x, const T* filter, const Co
     if (plan.method == ConvMethod::winograd)
       return winograd::forward(plan.winograd_tile, y, x, filter, epilogue, g,
                                static_cast<float*>(workspace.data), stream);
+    if (plan.method == ConvMethod::image_vectors)
+      return conv2d_by_image_vectors("conv2d_forward", ConvOperation::forward, y, x, filter, epilogue, g,
+                                     stream);
   }
   if (plan.method == ConvMethod::few_channels) return few_channels_forward(y, x, filter, epilogue, g, stream);
   if (plan.method == ConvMethod::grouped) return grouped_forward(y, x, filter, epilogue, g, stream);

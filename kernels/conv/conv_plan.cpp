@@ -2,6 +2,7 @@
 
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/conv/direct/grouped.h>
+#include <rondo/kernels/conv/direct/image_vectors.h>
 #include <rondo/kernels/gemm/split_k.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
 
@@ -49,6 +50,7 @@ int64_t conv_parts(const ConvProblem& p) {
       return filter_gradient ? grouped_parts(p.geometry) : 1;
     case ConvMethod::winograd:
       return filter_gradient ? winograd::filter_gradient_parts(p.geometry) : 1;
+    case ConvMethod::image_vectors:
     case ConvMethod::implicit_gemm:
       break;
   }
@@ -58,6 +60,9 @@ int64_t conv_parts(const ConvProblem& p) {
 ConvPlan choose_conv_plan(const ConvProblem& p, const DeviceProperties& device) {
   ConvPlan plan = {.method = choose_conv_method(p), .splits = conv_parts(p)};
   if (plan.method == ConvMethod::winograd) plan.winograd_tile = winograd::tile_kind(device);
+  if (plan.method == ConvMethod::implicit_gemm && plan.splits == 1 && p.arithmetic == Arithmetic::fp32 &&
+      prefers_image_vectors(p.operation, p.geometry, device))
+    plan.method = ConvMethod::image_vectors;
   if (plan.method == ConvMethod::implicit_gemm)
     plan.gemm = choose_implicit_gemm_plan(p.operation, p.geometry, p.arithmetic, p.a, p.b, device);
   return plan;
@@ -99,6 +104,9 @@ std::ostream& operator<<(std::ostream& out, const ConvPlan& plan) {
       break;
     case ConvMethod::grouped:
       out << "groups";
+      break;
+    case ConvMethod::image_vectors:
+      out << "vectors of images";
       break;
     case ConvMethod::winograd:
       out << "Winograd: tile of "

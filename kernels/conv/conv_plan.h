@@ -12,7 +12,7 @@
 namespace rondo {
 
 // The folders direct/, winograd/ and implicit_gemm/.
-enum class ConvMethod { few_channels, grouped, winograd, implicit_gemm };
+enum class ConvMethod { few_channels, grouped, image_vectors, winograd, implicit_gemm };
 
 struct ConvProblem {
   ConvOperation operation = ConvOperation::forward;
@@ -24,7 +24,8 @@ struct ConvProblem {
 };
 
 // A function of the shape, the type and the options, so that the workspace is, too. An operation without
-// results is an implicit GEMM.
+// results is an implicit GEMM. choose_conv_plan() has image_vectors instead of one on devices with vector
+// registers, where no workspace is needed and the lanes fill better.
 ConvMethod choose_conv_method(const ConvProblem& problem);
 
 // The number of parts of the sum. It does not depend on the device either.

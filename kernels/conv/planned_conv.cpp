@@ -1,6 +1,7 @@
 #include <rondo/kernels/conv/planned_conv.h>
 
 #include <rondo/kernels/conv/direct/grouped.h>
+#include <rondo/kernels/conv/direct/image_vectors.h>
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/core/counted.h>
 
@@ -17,6 +18,9 @@ Status find_plan(const char* name, const ConvProblem& problem, const ConvPlan* p
     *found = *plan;
     if (problem.geometry.groups > 1 && plan->method != ConvMethod::grouped)
       return bad_argument(name, ": the plan is for one group, the convolution has ", problem.geometry.groups);
+    if (plan->method == ConvMethod::image_vectors && problem.arithmetic != Arithmetic::fp32)
+      return bad_argument(name, ": the plan is for fp32, the convolution is one of ",
+                          name_of(problem.arithmetic));
     if (plan->method != ConvMethod::implicit_gemm || plan->gemm.tile.arithmetic == problem.arithmetic)
       return {};
     return bad_argument(name, ": the tile is one of ", name_of(plan->gemm.tile.arithmetic),
@@ -41,6 +45,9 @@ Status run_data_gradient(const char* name, const ConvPlan* wanted, const ConvPro
     if (plan.method == ConvMethod::winograd)
       return winograd::data_gradient(plan.winograd_tile, to, from, filter, epilogue, g,
                                      static_cast<float*>(workspace.data), stream);
+    if (plan.method == ConvMethod::image_vectors)
+      return conv2d_by_image_vectors(name, ConvOperation::data_gradient, to, from, filter, epilogue, g,
+                                     stream);
   }
   if (plan.method == ConvMethod::grouped) return grouped_data_gradient(to, from, filter, epilogue, g, stream);
   const ImplicitGemmArguments<T> arguments = {to, from, filter, epilogue, g, plan.splits};
