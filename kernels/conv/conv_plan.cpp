@@ -60,7 +60,8 @@ int64_t conv_parts(const ConvProblem& p) {
 ConvPlan choose_conv_plan(const ConvProblem& p, const DeviceProperties& device) {
   ConvPlan plan = {.method = choose_conv_method(p), .splits = conv_parts(p)};
   if (plan.method == ConvMethod::winograd) plan.winograd_tile = winograd::tile_kind(device);
-  if (plan.method == ConvMethod::implicit_gemm && plan.splits == 1 && p.arithmetic == Arithmetic::fp32 &&
+  const bool in_order = plan.method == ConvMethod::few_channels || plan.method == ConvMethod::implicit_gemm;
+  if (in_order && plan.splits == 1 && p.arithmetic == Arithmetic::fp32 &&
       prefers_image_vectors(p.operation, p.geometry, device))
     plan.method = ConvMethod::image_vectors;
   if (plan.method == ConvMethod::implicit_gemm)

@@ -24,8 +24,8 @@ struct ConvProblem {
 };
 
 // A function of the shape, the type and the options, so that the workspace is, too. An operation without
-// results is an implicit GEMM. choose_conv_plan() has image_vectors instead of one on devices with vector
-// registers, where no workspace is needed and the lanes fill better.
+// results is an implicit GEMM. It never is image_vectors: that is the choice of choose_conv_plan() on devices
+// with vector registers instead of few_channels or an implicit GEMM, with the same bits and no workspace.
 ConvMethod choose_conv_method(const ConvProblem& problem);
 
 // The number of parts of the sum. It does not depend on the device either.

@@ -11,7 +11,7 @@ namespace rondo {
 // Whether the kernel can compute the operation on the device.
 bool image_vectors_fit(ConvOperation operation, const ConvGeometry& geometry, const DeviceProperties& device);
 
-// Whether it is quicker there than an implicit GEMM whose sum has one part.
+// Whether it is quicker there than few_channels_forward() or an implicit GEMM whose sum has one part.
 bool prefers_image_vectors(ConvOperation operation, const ConvGeometry& geometry,
                            const DeviceProperties& device);
 
