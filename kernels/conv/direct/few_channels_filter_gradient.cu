@@ -12,6 +12,12 @@ __global__ __launch_bounds__(direct::kGradientThreads) void few_channels_filter_
   direct::sum_filter_gradient<direct::InChannels::same, kBias>(p);
 }
 
+// Of a block, by a thread with vector registers.
+template <class T, bool kBias>
+__global__ void few_channels_filter_gradient_by_vectors(const direct::GradientParameters<T> p) {
+  direct::sum_filter_gradient_by_vectors<kBias>(p);
+}
+
 }  // namespace
 
 int64_t few_channels_parts(const ConvGeometry& g) { return direct::gradient_parts(g); }
@@ -19,9 +25,16 @@ int64_t few_channels_parts(const ConvGeometry& g) { return direct::gradient_part
 template <class T>
 Status few_channels_filter_gradient(const FilterGradient& to, const T* dy, const T* x, const ConvGeometry& g,
                                     int64_t parts, float* workspace, cudaStream_t stream) {
+  if constexpr (kVectorTiles)
+    if (use_vector_threads()) {
+      const auto kernel = to.db ? few_channels_filter_gradient_by_vectors<T, true>
+                                : few_channels_filter_gradient_by_vectors<T, false>;
+      return direct::launch_filter_gradient<direct::InChannels::same, true>(
+          "few_channels_filter_gradient", kernel, to, dy, x, g, parts, workspace, stream);
+    }
   const auto kernel =
       to.db ? few_channels_filter_gradient_kernel<T, true> : few_channels_filter_gradient_kernel<T, false>;
-  return direct::launch_filter_gradient<direct::InChannels::same, T>("few_channels_filter_gradient", kernel,
+  return direct::launch_filter_gradient<direct::InChannels::same>("few_channels_filter_gradient", kernel,
                                                                      to, dy, x, g, parts, workspace, stream);
 }
 

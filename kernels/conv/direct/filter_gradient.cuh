@@ -5,11 +5,15 @@
 // 36). The threads of a block that share results (its *row threads*) process different rows, and their sums
 // are added in shared memory in a fixed order. sum_partials() then adds the blocks. The threads of the first
 // taps also add dy itself: the bias gradient.
+//
+// If the out channels have the same input channels, one thread of the CPU executor computes all results of a
+// block, with vectors of more out channels, in the same order of additions.
 #pragma once
 
 #include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/core/tile_threads.cuh>
 #include <rondo/kernels/core/values.cuh>
 #include <rondo/kernels/core/vec.cuh>
 #include <rondo/kernels/gemm/partial_sums.cuh>
@@ -215,6 +219,88 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
   }
 }
 
+// For VectorThreads: the out channels of a vector. There are registers for the sums of kTaps taps, the values
+// of dy and one of x.
+constexpr int kVectorChannels = kTileRegisters.count / (kTaps + 4) * kTileRegisters.lanes;
+
+// sum_filter_gradient<InChannels::same>() of a block by one thread, for N out channels and the taps from tap0
+// on. What would be a thread there is a turn of the outer loop here.
+template <int N, bool kBias, class T>
+__device__ __forceinline__ void sum_filter_gradient_by_vectors(const GradientParameters<T>& p, int k0,
+                                                               int tap0) {
+  const ConvGeometry& g = p.geometry;
+  int offset[kTaps], tap_h[kTaps], tap_w[kTaps];
+  for (int t = 0; t < kTaps; ++t) {
+    const int tap = min(tap0 + t, g.patch - 1);  // past the last tap, repeats the last; not stored
+    tap_w[t] = tap / g.c % g.s * g.dilation_w;
+    tap_h[t] = tap / g.c / g.s * g.dilation_h;
+    offset[t] = (tap_h[t] * g.w + tap_w[t]) * g.c + tap % g.c;
+  }
+  const int last_h = (g.r - 1) * g.dilation_h, last_w = (g.s - 1) * g.dilation_w, channels = g.k - k0;
+  const int row_threads = gradient_layout<kOutChannels>(g).row_threads;
+  const int64_t rows = static_cast<int64_t>(g.images) * g.p;
+  const int64_t begin = blockIdx.x * p.rows_per_part, end = min(begin + p.rows_per_part, rows);
+  const T* const dy_end = p.dy + rows * g.q * g.k;
+  Vec<N> totals[kTaps + 1];
+  for (Vec<N>& total : totals) total = Vec<N>::zero();
+  for (int64_t first = begin; first < begin + row_threads; ++first) {
+    Vec<N> sums[kTaps], of_bias = Vec<N>::zero();
+    RONDO_UNROLL
+    for (int t = 0; t < kTaps; ++t) sums[t] = Vec<N>::zero();
+    for (int64_t row = first; row < end; row += row_threads) {
+      const int h0 = static_cast<int>(row % g.p) * g.stride_h - g.pad_h;
+      const T* const image = p.x + row / g.p * g.h * g.w * g.c;
+      const T* dy = p.dy + row * g.q * g.k + k0;
+      const bool rows_inside = h0 >= 0 && h0 + last_h < g.h;
+      for (int q = 0; q < g.q; ++q, dy += g.k) {
+        // Behind the last channel are those of the next pixel, whose sums are not stored.
+        Vec<N> vec;
+        if (std::is_same_v<T, float> && dy + N <= dy_end)
+          vec = Vec<N>::load_unaligned(reinterpret_cast<const float*>(dy));
+        else
+          vec = load_some_values<N>(dy, channels, p.dy_aligned);
+        if (kBias) of_bias.add(vec);
+        const int w0 = q * g.stride_w - g.pad_w;
+        const T* const from = image + (static_cast<int64_t>(h0) * g.w + w0) * g.c;
+        if (rows_inside && w0 >= 0 && w0 + last_w < g.w) {
+          RONDO_UNROLL
+          for (int t = 0; t < kTaps; ++t) sums[t].add_product(static_cast<float>(from[offset[t]]), vec);
+        } else {
+          RONDO_UNROLL
+          for (int t = 0; t < kTaps; ++t) {
+            const int h = h0 + tap_h[t], w = w0 + tap_w[t];
+            const bool visible = h >= 0 && h < g.h && w >= 0 && w < g.w;
+            if (visible) sums[t].add_product(static_cast<float>(from[offset[t]]), vec);
+          }
+        }
+      }
+    }
+    for (int t = 0; t < kTaps; ++t) totals[t].add(sums[t]);
+    totals[kTaps].add(of_bias);
+  }
+  for (int t = 0; t < (kBias && tap0 == 0 ? kTaps + 1 : kTaps); ++t) {
+    const bool is_bias = t == kTaps;
+    const int tap = tap0 + t;
+    if (!is_bias && tap >= g.patch) continue;
+    for (int j = 0; j < min(N, channels); ++j) {
+      const int k = k0 + j;
+      if (p.partials.data)
+        (is_bias ? p.bias_partials.row(blockIdx.x, 0) : p.partials.row(blockIdx.x, tap))[k] = totals[t][j];
+      else
+        store_filter_gradient(is_bias ? p.to.db + k : p.to.dw + static_cast<int64_t>(k) * g.patch + tap,
+                              totals[t][j], p.to.beta);
+    }
+  }
+}
+
+template <bool kBias, class T>
+__device__ __forceinline__ void sum_filter_gradient_by_vectors(const GradientParameters<T>& p) {
+  const ConvGeometry& g = p.geometry;
+  for (int tap0 = 0; tap0 < g.patch; tap0 += kTaps)
+    for (int k0 = 0; k0 < g.k; k0 += kVectorChannels)
+      sum_filter_gradient_by_vectors<kVectorChannels, kBias>(p, k0, tap0);
+}
+
 // The number of parts that the sum over n,p,q is split into. It depends only on the shape.
 inline int64_t gradient_parts(const ConvGeometry& g) {
   constexpr int64_t kRowsPerThread = 2, kMostParts = 128, kEnoughBlocks = 2048;
@@ -226,9 +312,10 @@ inline int64_t gradient_parts(const ConvGeometry& g) {
   return std::clamp<int64_t>(ceil_div<int64_t>(rows, kRowsPerThread * layout.row_threads), 1, most);
 }
 
-// Launches `kernel`, which calls sum_filter_gradient(), with the bias gradient if `to` has one, and the sum
-// of the parts. `parts` must be gradient_parts() or 1.
-template <InChannels kIn, class T>
+// Launches `kernel`, which calls sum_filter_gradient() or, for threads with vector registers, the one by
+// vectors, with the bias gradient if `to` has one, and the sum of the parts. `parts` must be gradient_parts()
+// or 1.
+template <InChannels kIn, bool kVectors = false, class T>
 Status launch_filter_gradient(const char* name, void (*kernel)(GradientParameters<T>),
                               const FilterGradient& to, const T* dy, const T* x, const ConvGeometry& g,
                               int64_t parts, float* workspace, cudaStream_t stream) {
@@ -245,9 +332,11 @@ Status launch_filter_gradient(const char* name, void (*kernel)(GradientParameter
   const GradientLayout layout = gradient_layout<kChannelsOfThread<kIn, T>>(g);
   LaunchShape shape;
   shape.grid_x = parts;
-  shape.grid_y = ceil_div(layout.items, layout.items_block);
-  shape.block_x = kGradientThreads;
-  shape.shared_bytes = to.db ? sizeof(GradientShared<true>) : sizeof(GradientShared<false>);
+  if constexpr (!kVectors) {
+    shape.grid_y = ceil_div(layout.items, layout.items_block);
+    shape.block_x = kGradientThreads;
+    shape.shared_bytes = to.db ? sizeof(GradientShared<true>) : sizeof(GradientShared<false>);
+  }
   RONDO_RETURN_IF_ERROR(launch(name, shape, stream, kernel, p));
   if (parts == 1) return {};
   RONDO_RETURN_IF_ERROR(sum_partials(p.partials, to.dw, 1, g.patch, Epilogue{.beta = to.beta}, stream));

@@ -25,7 +25,7 @@ Status grouped_filter_gradient(const FilterGradient& to, const T* dy, const T* x
   const auto launch = [&]<InChannels kIn>() {
     const auto kernel =
         to.db ? grouped_filter_gradient_kernel<T, kIn, true> : grouped_filter_gradient_kernel<T, kIn, false>;
-    return direct::launch_filter_gradient<kIn, T>("grouped_filter_gradient", kernel, to, dy, x, g, parts,
+    return direct::launch_filter_gradient<kIn>("grouped_filter_gradient", kernel, to, dy, x, g, parts,
                                                   workspace, stream);
   };
   switch (direct::in_channels_of(g)) {
