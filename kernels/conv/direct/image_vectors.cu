@@ -22,6 +22,7 @@
 #include <rondo/kernels/core/tile_threads.cuh>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace rondo {
@@ -125,6 +126,19 @@ __device__ __forceinline__ Weights weights_of(const Parameters& p, const float* 
   return {p.filter + tap * g.c, g.patch};
 }
 
+// Epilogue::store_row() for sums of channels, without old values.
+template <int kLanes, int kChunk>
+__device__ __forceinline__ void apply_epilogue(Vec<kLanes> (&sums)[kChunk], const Epilogue& epilogue,
+                                               int first_channel) {
+  RONDO_UNROLL
+  for (int i = 0; i < kChunk; ++i) {
+    sums[i].scale(epilogue.alpha);
+    if (epilogue.bias)
+      for (auto& part : sums[i].v) part += epilogue.bias[first_channel + i];
+    if (epilogue.activation == Activation::relu) sums[i].relu();
+  }
+}
+
 template <int kChunk, int kLanes, ConvOperation operation>
 __global__ void image_vectors_kernel(const Parameters p) {
   using Images = Vec<kLanes>;
@@ -178,6 +192,8 @@ __global__ void image_vectors_kernel(const Parameters p) {
               for (int i = 0; i < kChunk; ++i) sums[i].add_product(weights.data[i], values);
             }
           }
+        const bool reads_old = p.epilogue.beta != 0;
+        if (!reads_old) apply_epilogue(sums, p.epilogue, first);
         // The channels of an image side by side, in whole vectors.
         constexpr int kStored = ceil_div(kChunk, kLanes) * kLanes;
         alignas(64) float stored[kLanes][kStored + kLanes];
@@ -190,11 +206,17 @@ __global__ void image_vectors_kernel(const Parameters p) {
           RONDO_UNROLL
           for (int image = 0; image < kLanes; ++image) block[image].store(&stored[image][i]);
         }
+        const int skipped = begin - first;  // stored by the chunk before
         for (int image = 0; image < images; ++image) {
           float* const to = p.to + (int64_t{first_image + image} * to_h * to_w + pixel) * columns;
-          for (int i = begin - first; i < kChunk; i += kLanes)
-            p.epilogue.store_tile_row(to, first + i, first + kChunk,
-                                      Images::load_unaligned(&stored[image][i]));
+          if (reads_old)
+            for (int i = skipped; i < kChunk; i += kLanes)
+              p.epilogue.store_tile_row(to, first + i, first + kChunk,
+                                        Images::load_unaligned(&stored[image][i]));
+          else if (skipped == 0)
+            memcpy(to + first, stored[image], kChunk * sizeof(float));
+          else
+            memcpy(to + begin, &stored[image][skipped], (kChunk - skipped) * sizeof(float));
         }
       }
     }
