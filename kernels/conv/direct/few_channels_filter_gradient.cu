@@ -34,8 +34,8 @@ Status few_channels_filter_gradient(const FilterGradient& to, const T* dy, const
     }
   const auto kernel =
       to.db ? few_channels_filter_gradient_kernel<T, true> : few_channels_filter_gradient_kernel<T, false>;
-  return direct::launch_filter_gradient<direct::InChannels::same>("few_channels_filter_gradient", kernel,
-                                                                     to, dy, x, g, parts, workspace, stream);
+  return direct::launch_filter_gradient<direct::InChannels::same>("few_channels_filter_gradient", kernel, to,
+                                                                  dy, x, g, parts, workspace, stream);
 }
 
 #define RONDO_FEW_CHANNELS_GRADIENT(T)                                                    \

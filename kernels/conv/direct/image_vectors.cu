@@ -13,12 +13,12 @@
 // Limit: each pixel reads the whole filter, from L2.
 #include <rondo/kernels/conv/direct/image_vectors.h>
 
-#include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/direct/few_channels.h>
+#include <rondo/kernels/core/size.h>
+#include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/implicit_gemm/taps.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
-#include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/tile_threads.cuh>
 
 #include <algorithm>
@@ -35,7 +35,8 @@ constexpr bool fits_registers(int channels) { return channels + 2 <= kTileRegist
 
 // The chunk with which the fewest sums are computed twice; 0 if the result has too few channels. The last
 // chunk is a full one, too: it begins earlier than where the one before it ends.
-using Chunks = std::integer_sequence<int, 4, 6, 8, 10, 12, 16, 20, 24, 25, 28>;
+constexpr int kFewestChannels = 4;
+using Chunks = std::integer_sequence<int, kFewestChannels, 6, 8, 10, 12, 16, 20, 24, 25, 28>;
 int best_chunk(int channels) {
   int best = 0;
   const auto computed = [&](int chunk) { return ceil_div(channels, chunk) * chunk; };
@@ -43,7 +44,8 @@ int best_chunk(int channels) {
     if (chunk <= channels && fits_registers(chunk) && (best == 0 || computed(chunk) <= computed(best)))
       best = chunk;
   };
-  [&]<int... kChunk>(std::integer_sequence<int, kChunk...>) { (compare(kChunk), ...); }(Chunks());
+  [&]<int... kChunk>(std::integer_sequence<int, kChunk...>) { (compare(kChunk), ...); }
+  (Chunks());
   return best;
 }
 
@@ -64,7 +66,8 @@ int64_t row_floats(ConvOperation operation, const ConvGeometry& g) {
 }
 int64_t shared_bytes_of(ConvOperation operation, const ConvGeometry& g) {
   constexpr int64_t kMost = int64_t{1} << 40;  // far beyond any block, and safe to add
-  const int64_t rows = saturating_product({rows_together(operation, g), row_floats(operation, g), kImages, 4});
+  const int64_t rows =
+      saturating_product({rows_together(operation, g), row_floats(operation, g), kImages, 4});
   const int64_t filter = operation == ConvOperation::forward ? saturating_product({g.patch, g.k, 4}) : 0;
   return std::min(rows, kMost) + std::min(filter, kMost);
 }
@@ -90,8 +93,8 @@ __device__ void load_images(float* to, const float* from, int64_t stride, int im
     Vec<kLanes> block[kLanes];
     RONDO_UNROLL
     for (int image = 0; image < kLanes; ++image)
-      block[image] =
-          image < images ? Vec<kLanes>::load_some(from + image * stride + i, floats - i) : Vec<kLanes>::zero();
+      block[image] = image < images ? Vec<kLanes>::load_some(from + image * stride + i, floats - i)
+                                    : Vec<kLanes>::zero();
     transpose(block);
     const int count = min(kLanes, floats - i);
     for (int j = 0; j < count; ++j) block[j].store(to + (i + j) * kLanes);
@@ -159,20 +162,20 @@ __global__ void image_vectors_kernel(const Parameters p) {
   const int end = static_cast<int>(int64_t{band + 1} * h.rows / p.bands);
   for (int row = static_cast<int>(int64_t{band} * h.rows / p.bands); row < end; ++row) {
     const TapRange taps_h = taps_between(h, row, row);
-    const auto source_row = [&](int tap) {
-      return h.from_first + row * h.from_step + tap * h.tap_distance;
-    };
+    const auto source_row = [&](int tap) { return h.from_first + row * h.from_step + tap * h.tap_distance; };
     if (taps_h.count > 0) {
-      const int a = source_row(taps_h.begin), b = source_row(taps_h.begin + taps_h.count - 1);
-      for (next_row = max(next_row, min(a, b)); next_row <= max(a, b); ++next_row)
+      // From the first row on that this or a later row of results reads, also if this one does not.
+      const int lowest = min(source_row(0), source_row(h.taps - 1));
+      const int last = max(source_row(taps_h.begin), source_row(taps_h.begin + taps_h.count - 1));
+      for (next_row = max(next_row, lowest); next_row <= last; ++next_row)
         load_images<kLanes>(rows + next_row % p.rows_together * static_cast<int64_t>(floats) * kLanes,
-                    p.from + (int64_t{first_image} * h.size + next_row) * floats,
-                    static_cast<int64_t>(h.size) * floats, images, floats);
+                            p.from + (int64_t{first_image} * h.size + next_row) * floats,
+                            static_cast<int64_t>(h.size) * floats, images, floats);
     }
     for (int column = 0; column < w.rows; ++column) {
       const TapRange taps_w = taps_between(w, column, column);
-      const int64_t pixel = static_cast<int64_t>(h.to_first + row * h.to_step) * to_w + w.to_first +
-                            column * w.to_step;
+      const int64_t pixel =
+          static_cast<int64_t>(h.to_first + row * h.to_step) * to_w + w.to_first + column * w.to_step;
       for (int begin = 0; begin < columns; begin += kChunk) {
         const int first = min(begin, columns - kChunk);
         Images sums[kChunk];
@@ -183,7 +186,8 @@ __global__ void image_vectors_kernel(const Parameters p) {
             const int tap = (h.tap_first + r * h.tap_step) * g.s + w.tap_first + s * w.tap_step;
             const int x = w.from_first + column * w.from_step + s * w.tap_distance;
             const float* source =
-                rows + (static_cast<int64_t>(source_row(r) % p.rows_together) * floats + x * channels) * kLanes;
+                rows +
+                (static_cast<int64_t>(source_row(r) % p.rows_together) * floats + x * channels) * kLanes;
             Weights weights = weights_of<operation>(p, packed, tap);
             weights.data += first;
             for (int c = 0; c < channels; ++c, source += kLanes, weights.data += weights.step) {
@@ -234,7 +238,8 @@ Status launch_image_vectors(const char* name, int chunk, const LaunchShape& shap
   };
   [&]<int... kChunk>(std::integer_sequence<int, kChunk...>) {
     (launch_if.template operator()<kChunk>(), ...);
-  }(Chunks());
+  }
+  (Chunks());
   return status;
 }
 
@@ -266,10 +271,13 @@ Status conv2d_by_image_vectors(const char* name, ConvOperation operation, float*
                                const ConvGeometry& g, cudaStream_t stream) {
   DeviceProperties device;
   RONDO_RETURN_IF_ERROR(device_properties(&device));
-  if (!image_vectors_fit(operation, g, device))
-    return bad_argument(name, ": the plan needs vectors of images, which this convolution or device has not");
-  const bool forward = operation == ConvOperation::forward;
   const int channels = result_channels(operation, g);
+  if (!image_vectors_fit(operation, g, device))
+    return bad_argument(name, ": the plan has vectors of images, which need a device with vector registers, ",
+                        kFewestChannels, " channels of the result, here ", channels, ", and ",
+                        shared_bytes_of(operation, g), " bytes of shared memory, here ",
+                        device.shared_bytes_per_block);
+  const bool forward = operation == ConvOperation::forward;
   Parameters p = {};
   p.geometry = g;
   p.from = from, p.filter = filter, p.to = to;
