@@ -15,7 +15,7 @@ __global__ __launch_bounds__(direct::kGradientThreads) void few_channels_filter_
 // Of a block, by a thread with vector registers.
 template <class T, bool kBias>
 __global__ void few_channels_filter_gradient_by_vectors(const direct::GradientParameters<T> p) {
-  direct::sum_filter_gradient_by_vectors<kBias>(p);
+  direct::sum_filter_gradient_by_vectors<direct::kVectorChannels, direct::InChannels::same, kBias>(p);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 // are added in shared memory in a fixed order. sum_partials() then adds the blocks. The threads of the first
 // taps also add dy itself: the bias gradient.
 //
-// If the out channels have the same input channels, one thread of the CPU executor computes all results of a
-// block, with vectors of more out channels, in the same order of additions.
+// One thread of the CPU executor computes all results of a block, with vectors of more out channels, in the same
+// order of additions.
 #pragma once
 
 #include <rondo/kernels/conv/conv_epilogue.cuh>
@@ -60,6 +60,18 @@ __device__ __forceinline__ Vec<N> load_some_values(const T* from, int64_t count,
       for (int j = 0; j < N; ++j) vec.set(j, j < count ? static_cast<float>(from[j]) : 0.0f);
     }
     return vec;
+  }
+}
+
+// The first `count` of N elements at any alignment, as floats; the others are 0.
+template <int N, class T>
+__device__ __forceinline__ Vec<N> load_channels(const T* from, int count = N) {
+  if constexpr (std::is_same_v<T, float>) {
+    return Vec<N>::load_some(from, count);
+  } else {
+    float values[N] = {};
+    for (int j = 0; j < min(N, count); ++j) values[j] = static_cast<float>(from[j]);
+    return Vec<N>::load_unaligned(values);
   }
 }
 
@@ -219,25 +231,47 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
   }
 }
 
-// For VectorThreads: the out channels of a vector. There are registers for the sums of kTaps taps, the values
-// of dy and one of x.
+// For VectorThreads: the most out channels of a vector. There are registers for the sums of kTaps taps, the
+// values of dy and those of x.
 constexpr int kVectorChannels = kTileRegisters.count / (kTaps + 4) * kTileRegisters.lanes;
 
-// sum_filter_gradient<InChannels::same>() of a block by one thread, for N out channels and the taps from tap0
-// on. What would be a thread there is a turn of the outer loop here.
-template <int N, bool kBias, class T>
+// The out channels of a vector: of one group, or of groups with one channel each; 0 if there is no such vector.
+inline int vector_channels(const ConvGeometry& g) {
+  const InChannels kind = in_channels_of(g);
+  if (g.groups == 1) return kVectorChannels;
+  if (kind == InChannels::any) return 0;
+  for (int channels = kVectorChannels; channels >= 4; channels /= 2)
+    if (kind == InChannels::adjacent ? channels <= g.k : g.k / g.groups % channels == 0) return channels;
+  return 0;
+}
+
+// sum += what the channels of `dy` read * dy.
+template <InChannels kIn, int N, class T>
+__device__ __forceinline__ void add_tap(Vec<N>& sum, const T* from, const Vec<N>& dy) {
+  if constexpr (kIn == InChannels::same)
+    sum.add_product(static_cast<float>(*from), dy);
+  else
+    add_products(sum, load_channels<N>(from), dy);
+}
+
+// sum_filter_gradient() of a block by one thread, for N out channels from k0 on and the taps from tap0 on. What
+// would be a thread there is a turn of the outer loop here. Results of channels before `first_channel` are not
+// stored.
+template <int N, InChannels kIn, bool kBias, class T>
 __device__ __forceinline__ void sum_filter_gradient_by_vectors(const GradientParameters<T>& p, int k0,
-                                                               int tap0) {
+                                                               int first_channel, int tap0) {
   const ConvGeometry& g = p.geometry;
+  const int in_group = g.k / g.groups, sources = g.c / g.groups;
   int offset[kTaps], tap_h[kTaps], tap_w[kTaps];
   for (int t = 0; t < kTaps; ++t) {
     const int tap = min(tap0 + t, g.patch - 1);  // past the last tap, repeats the last; not stored
-    tap_w[t] = tap / g.c % g.s * g.dilation_w;
-    tap_h[t] = tap / g.c / g.s * g.dilation_h;
-    offset[t] = (tap_h[t] * g.w + tap_w[t]) * g.c + tap % g.c;
+    tap_w[t] = tap / sources % g.s * g.dilation_w;
+    tap_h[t] = tap / sources / g.s * g.dilation_h;
+    offset[t] = (tap_h[t] * g.w + tap_w[t]) * g.c + tap % sources +
+                (kIn == InChannels::same ? k0 / in_group * sources : k0);
   }
   const int last_h = (g.r - 1) * g.dilation_h, last_w = (g.s - 1) * g.dilation_w, channels = g.k - k0;
-  const int row_threads = gradient_layout<kOutChannels>(g).row_threads;
+  const int row_threads = gradient_layout<kChannelsOfThread<kIn, T>>(g).row_threads;
   const int64_t rows = static_cast<int64_t>(g.images) * g.p;
   const int64_t begin = blockIdx.x * p.rows_per_part, end = min(begin + p.rows_per_part, rows);
   const T* const dy_end = p.dy + rows * g.q * g.k;
@@ -254,23 +288,19 @@ __device__ __forceinline__ void sum_filter_gradient_by_vectors(const GradientPar
       const bool rows_inside = h0 >= 0 && h0 + last_h < g.h;
       for (int q = 0; q < g.q; ++q, dy += g.k) {
         // Behind the last channel are those of the next pixel, whose sums are not stored.
-        Vec<N> vec;
-        if (std::is_same_v<T, float> && dy + N <= dy_end)
-          vec = Vec<N>::load_unaligned(reinterpret_cast<const float*>(dy));
-        else
-          vec = load_some_values<N>(dy, channels, p.dy_aligned);
+        const Vec<N> vec = load_channels<N>(dy, dy + N <= dy_end ? N : channels);
         if (kBias) of_bias.add(vec);
         const int w0 = q * g.stride_w - g.pad_w;
         const T* const from = image + (static_cast<int64_t>(h0) * g.w + w0) * g.c;
         if (rows_inside && w0 >= 0 && w0 + last_w < g.w) {
           RONDO_UNROLL
-          for (int t = 0; t < kTaps; ++t) sums[t].add_product(static_cast<float>(from[offset[t]]), vec);
+          for (int t = 0; t < kTaps; ++t) add_tap<kIn>(sums[t], from + offset[t], vec);
         } else {
           RONDO_UNROLL
           for (int t = 0; t < kTaps; ++t) {
             const int h = h0 + tap_h[t], w = w0 + tap_w[t];
             const bool visible = h >= 0 && h < g.h && w >= 0 && w < g.w;
-            if (visible) sums[t].add_product(static_cast<float>(from[offset[t]]), vec);
+            if (visible) add_tap<kIn>(sums[t], from + offset[t], vec);
           }
         }
       }
@@ -282,23 +312,26 @@ __device__ __forceinline__ void sum_filter_gradient_by_vectors(const GradientPar
     const bool is_bias = t == kTaps;
     const int tap = tap0 + t;
     if (!is_bias && tap >= g.patch) continue;
-    for (int j = 0; j < min(N, channels); ++j) {
-      const int k = k0 + j;
+    for (int k = first_channel; k < min(k0 + N, g.k); ++k) {
+      const float sum = totals[t][k - k0];
       if (p.partials.data)
-        (is_bias ? p.bias_partials.row(blockIdx.x, 0) : p.partials.row(blockIdx.x, tap))[k] = totals[t][j];
+        (is_bias ? p.bias_partials.row(blockIdx.x, 0) : p.partials.row(blockIdx.x, tap))[k] = sum;
       else
-        store_filter_gradient(is_bias ? p.to.db + k : p.to.dw + static_cast<int64_t>(k) * g.patch + tap,
-                              totals[t][j], p.to.beta);
+        store_filter_gradient(is_bias ? p.to.db + k : p.to.dw + static_cast<int64_t>(k) * g.patch + tap, sum,
+                              p.to.beta);
     }
   }
 }
 
-template <bool kBias, class T>
+template <int N, InChannels kIn, bool kBias, class T>
 __device__ __forceinline__ void sum_filter_gradient_by_vectors(const GradientParameters<T>& p) {
   const ConvGeometry& g = p.geometry;
   for (int tap0 = 0; tap0 < g.patch; tap0 += kTaps)
-    for (int k0 = 0; k0 < g.k; k0 += kVectorChannels)
-      sum_filter_gradient_by_vectors<kVectorChannels, kBias>(p, k0, tap0);
+    for (int k = 0; k < g.k; k += N) {
+      // The last vector of a depthwise convolution is a full one, too, and begins earlier.
+      const int k0 = kIn == InChannels::adjacent ? min(k, g.k - N) : k;
+      sum_filter_gradient_by_vectors<N, kIn, kBias>(p, k0, k, tap0);
+    }
 }
 
 // The number of parts that the sum over n,p,q is split into. It depends only on the shape.

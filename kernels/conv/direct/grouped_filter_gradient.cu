@@ -15,6 +15,12 @@ __global__ __launch_bounds__(direct::kGradientThreads,
   direct::sum_filter_gradient<kIn, kBias>(p);
 }
 
+// Of a block, by a thread with vector registers.
+template <class T, int N, InChannels kIn, bool kBias>
+__global__ void grouped_filter_gradient_by_vectors(const direct::GradientParameters<T> p) {
+  direct::sum_filter_gradient_by_vectors<N, kIn, kBias>(p);
+}
+
 }  // namespace
 
 int64_t grouped_parts(const ConvGeometry& g) { return direct::gradient_parts(g); }
@@ -22,11 +28,35 @@ int64_t grouped_parts(const ConvGeometry& g) { return direct::gradient_parts(g);
 template <class T>
 Status grouped_filter_gradient(const FilterGradient& to, const T* dy, const T* x, const ConvGeometry& g,
                                int64_t parts, float* workspace, cudaStream_t stream) {
+  if constexpr (kVectorTiles) {
+    if (const int channels = direct::vector_channels(g); use_vector_threads() && channels > 0) {
+      Status status;
+      const auto launch_if = [&]<int N, InChannels kIn>() {
+        if constexpr (N >= 4) {
+          if (channels != N || kIn != direct::in_channels_of(g)) return;
+          const auto kernel = to.db ? grouped_filter_gradient_by_vectors<T, N, kIn, true>
+                                    : grouped_filter_gradient_by_vectors<T, N, kIn, false>;
+          status = direct::launch_filter_gradient<kIn, true>("grouped_filter_gradient", kernel, to, dy, x, g,
+                                                             parts, workspace, stream);
+        }
+      };
+      const auto launch_for = [&]<int N>() {
+        launch_if.template operator()<N, InChannels::same>();
+        launch_if.template operator()<N, InChannels::adjacent>();
+      };
+      constexpr int kMost = direct::kVectorChannels;
+      launch_for.template operator()<kMost>();
+      launch_for.template operator()<kMost / 2>();
+      launch_for.template operator()<kMost / 4>();
+      launch_for.template operator()<kMost / 8>();
+      return status;
+    }
+  }
   const auto launch = [&]<InChannels kIn>() {
     const auto kernel =
         to.db ? grouped_filter_gradient_kernel<T, kIn, true> : grouped_filter_gradient_kernel<T, kIn, false>;
     return direct::launch_filter_gradient<kIn>("grouped_filter_gradient", kernel, to, dy, x, g, parts,
-                                                  workspace, stream);
+                                               workspace, stream);
   };
   switch (direct::in_channels_of(g)) {
     case InChannels::same:
