@@ -9,7 +9,6 @@
 #include <rondo/tests/kernels/convolutions_by_tile.h>
 #include <rondo/tests/kernels/launch_names.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
-#include <rondo/tests/kernels/row_operands.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
@@ -116,33 +115,6 @@ TEST_P(Conv2dGradients, TheBiasComesFromThePassThatHasDy) {
                                               scratch.workspace(), stream_)));
     EXPECT_TRUE(all_equal_bits(got, db.download()));
   }
-}
-
-// Values without functions of a math library, whose sums depend on their order.
-Floats thirds(int64_t count, uint64_t seed) {
-  Floats values = exact_values(count, seed);
-  for (float& value : values) value /= 3;
-  return values;
-}
-
-// The same on every device: with threads of a GPU and with those of vectors.
-TEST(FewChannels, FilterGradientHasTheBitsOfEveryDevice) {
-  const Stream stream;
-  uint64_t hash = 14695981039346656037u;
-  for (const ConvCase& c : {ConvCase{37, 12, 13, 1, 20, 3, 3},
-                            ConvCase{5, 9, 10, 3, 33, 5, 4, {.stride_w = 2, .pad_h = 2, .pad_w = 1}},
-                            ConvCase{3, 40, 7, 4, 70, 3, 3, {.pad_h = 1}}}) {
-    const GuardedBuffer<float> dy(thirds(c.y_size(), 1)), x(thirds(c.x_size(), 2));
-    GuardedBuffer<float> dw(thirds(c.filter_size(), 3)), db(thirds(c.k, 4)),
-        scratch(workspace_bytes(c).filter_gradient_bias / 4);
-    for (const float beta : {0.0f, 0.5f}) {
-      ASSERT_TRUE(ok(conv2d_filter_gradient(
-          filter_view(c, dw.data()), y_view(c, dy.data()), x_view(c, x.data()), c.options,
-          {.beta = beta, .bias_gradient = db.view()}, scratch.workspace(), stream)));
-      hash = hash_of(dw.download(), hash_of(db.download(), hash));
-    }
-  }
-  EXPECT_EQ(hash, 8595716645544669509u);
 }
 
 TEST_P(Conv2dGradients, EmptySumsKeepTheOldValuesTimesBeta) {
