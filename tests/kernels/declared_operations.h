@@ -53,11 +53,11 @@ std::vector<TensorProduct<T>> tensor_products() {
 // core/ and runtime/ and internal headers, which declare no operations, and the steps that the device lacks.
 inline std::set<std::string> declared_operations() {
   const std::set<std::string> internal = {
-      "augmentation.h",   "conv_checks.h", "device_properties.h", "few_channels.h",    "fp32_rung.h",
-      "gemm_arguments.h", "gemm_fma.h",    "gemm_mma.h",          "gemm_plan.h",       "gemm_wgmma.h",
-      "gemm_with_plan.h", "grouped.h",     "implicit_gemm.h",     "moments.h",         "pipelined_rung.h",
-      "planned_conv.h",   "tensor_rung.h", "tile_row.h",          "transposed_copy.h", "wgmma_conv.h",
-      "winograd.h"};
+      "augmentation.h",   "conv_checks.h",  "device_properties.h", "few_channels.h",  "fp32_rung.h",
+      "gemm_arguments.h", "gemm_fma.h",     "gemm_mma.h",          "gemm_plan.h",     "gemm_wgmma.h",
+      "gemm_with_plan.h", "grouped.h",      "image_vectors.h",     "implicit_gemm.h", "moments.h",
+      "pipelined_rung.h", "planned_conv.h", "tensor_rung.h",       "tile_row.h",      "transposed_copy.h",
+      "wgmma_conv.h",     "winograd.h"};
   const std::regex function(R"(\bStatus\s+(\w+)\s*\()"), rung(R"(RONDO_(?:GEMM|TENSOR)_RUNG\((gemm_\w+)\))");
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(RONDO_KERNELS_FOLDER)) {

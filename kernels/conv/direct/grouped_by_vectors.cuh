@@ -160,7 +160,8 @@ constexpr int64_t kMostWeights = 16 << 10;  // floats of the weights of a block,
 inline bool grouped_vectors_fit(const Channels& channels, const ConvGeometry& g) {
   constexpr int64_t kMostFloats = 32 << 10;  // of a block
   const int lanes = lanes_of_group(channels);
-  return lanes > 0 && weights_of_vector(channels, g, lanes) < kMostFloats - list_floats(g);
+  return channels.in_group > 0 && channels.sources > 0 && lanes > 0 &&
+         weights_of_vector(channels, g, lanes) < kMostFloats - list_floats(g);
 }
 
 template <ConvOperation operation, class T>

@@ -246,8 +246,9 @@ Status launch_image_vectors(const char* name, int chunk, const LaunchShape& shap
 }  // namespace
 
 bool image_vectors_fit(ConvOperation operation, const ConvGeometry& g, const DeviceProperties& device) {
-  return device.vectors && operation != ConvOperation::filter_gradient && g.groups == 1 && g.images > 0 &&
-         g.output_pixels > 0 && best_chunk(result_channels(operation, g)) > 0 &&
+  const bool has_values = g.images > 0 && g.h > 0 && g.w > 0 && g.c > 0 && g.k > 0 && g.output_pixels > 0;
+  return device.vectors && operation != ConvOperation::filter_gradient && g.groups == 1 && has_values &&
+         best_chunk(result_channels(operation, g)) > 0 &&
          shared_bytes_of(operation, g) <= device.shared_bytes_per_block;
 }
 
