@@ -1,5 +1,5 @@
-// The bits of the kernels of direct/: the same on every device, with threads of a GPU and with those that have
-// vector registers. The hashes are of one of them; conv_direct_on_t4 runs the others.
+// The bits of the kernels of direct/: the same on every device, with threads of a GPU and with those that
+// have vector registers. The hashes are of one of them; conv_direct_on_t4 runs the others.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>

@@ -1,5 +1,5 @@
-// Convolutions by vectors of images (direct/image_vectors.h): the bits of an implicit GEMM, and what cannot be
-// computed with them. Only the CPU executor has the kernel.
+// Convolutions by vectors of images (direct/image_vectors.h): the bits of an implicit GEMM, and what cannot
+// be computed with them. Only the CPU executor has the kernel.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>

@@ -6,8 +6,8 @@
 // are added in shared memory in a fixed order. sum_partials() then adds the blocks. The threads of the first
 // taps also add dy itself: the bias gradient.
 //
-// One thread of the CPU executor computes all results of a block, with vectors of more out channels, in the same
-// order of additions.
+// One thread of the CPU executor computes all results of a block, with vectors of more out channels, in the
+// same order of additions.
 #pragma once
 
 #include <rondo/kernels/conv/conv_epilogue.cuh>
@@ -235,7 +235,8 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
 // values of dy and those of x.
 constexpr int kVectorChannels = kTileRegisters.count / (kTaps + 4) * kTileRegisters.lanes;
 
-// The out channels of a vector: of one group, or of groups with one channel each; 0 if there is no such vector.
+// The out channels of a vector: of one group, or of groups with one channel each; 0 if there is no such
+// vector.
 inline int vector_channels(const ConvGeometry& g) {
   const InChannels kind = in_channels_of(g);
   if (g.groups == 1) return kVectorChannels;
@@ -254,9 +255,9 @@ __device__ __forceinline__ void add_tap(Vec<N>& sum, const T* from, const Vec<N>
     add_products(sum, load_channels<N>(from), dy);
 }
 
-// sum_filter_gradient() of a block by one thread, for N out channels from k0 on and the taps from tap0 on. What
-// would be a thread there is a turn of the outer loop here. Results of channels before `first_channel` are not
-// stored.
+// sum_filter_gradient() of a block by one thread, for N out channels from k0 on and the taps from tap0 on.
+// What would be a thread there is a turn of the outer loop here. Results of channels before `first_channel`
+// are not stored.
 template <int N, InChannels kIn, bool kBias, class T>
 __device__ __forceinline__ void sum_filter_gradient_by_vectors(const GradientParameters<T>& p, int k0,
                                                                int first_channel, int tap0) {

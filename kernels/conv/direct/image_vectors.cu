@@ -252,8 +252,8 @@ bool image_vectors_fit(ConvOperation operation, const ConvGeometry& g, const Dev
          shared_bytes_of(operation, g) <= device.shared_bytes_per_block;
 }
 
-// Compares the parts of the lanes that results fill. With equal parts a data gradient is as quick as an implicit
-// GEMM or quicker, and a forward pass is slower where its sums are short. With full lanes,
+// Compares the parts of the lanes that results fill. With equal parts a data gradient is as quick as an
+// implicit GEMM or quicker, and a forward pass is slower where its sums are short. With full lanes,
 // few_channels_forward() takes 1.2 to 4 times as long.
 bool prefers_image_vectors(ConvOperation operation, const ConvGeometry& g, const DeviceProperties& device) {
   if (!image_vectors_fit(operation, g, device)) return false;
