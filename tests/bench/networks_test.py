@@ -149,16 +149,27 @@ class CommandTest(InTemporaryFolder):
                 self.assertEqual(row["times_rondo"], 1)
 
     def test_who_is_ended_ends_the_run_in_progress(self):
-        begun, ended = self.folder / "begun", self.folder / "ended"
-        program = self.program(f"touch {begun}; sleep 3; touch {ended}")
+        begun = self.folder / "begun"
+        program = self.program(f"echo $$ > {begun}.part; mv {begun}.part {begun}; exec sleep 600")
         process = subprocess.Popen([sys.executable, COMMAND, program, *SMALL_MLP, "--programs", "rondo"],
                                    stdout=subprocess.DEVNULL)
         while not begun.exists():
             time.sleep(0.01)
+        state = Path("/proc", begun.read_text().strip(), "stat")
+        self.assertTrue(state.exists())
         process.terminate()
         self.assertEqual(process.wait(), 128 + signal.SIGTERM)
-        time.sleep(3.5)
-        self.assertFalse(ended.exists())
+
+        def runs():  # not if it has ended and nobody has asked for its exit code
+            try:
+                return state.read_text().rpartition(")")[2].split()[0] != "Z"
+            except (FileNotFoundError, ProcessLookupError):
+                return False
+
+        latest = time.monotonic() + 60
+        while runs() and time.monotonic() < latest:
+            time.sleep(0.05)
+        self.assertFalse(runs())
 
     def test_a_rondo_that_fails_fails(self):
         output = self.folder / "report.json"
