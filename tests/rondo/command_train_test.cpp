@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -508,6 +509,47 @@ TEST_F(CommandTrain, AnOlderCheckpointReplacesTheLaterEpochsOfTheLog) {
   }
 }
 
+// A run that ends while it saves an epoch has its row: the resumed training could not add it.
+TEST_F(CommandTrain, TheLogIsWrittenBeforeTheCheckpoint) {
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit small_files = {65536, limit.rlim_max};  // enough for the log, too little for the checkpoint
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small_files), 0);
+  const Outcome outcome =
+      run_line(lenet("--epochs 2 --save " + (results_ / "saved") + " --log " + (results_ / "log.csv")));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  EXPECT_EQ(outcome.code, 1) << outcome.text();
+  EXPECT_EQ(missing(outcome.err, {"saved", "File too large"}), "");
+  EXPECT_EQ(log_in(results_ / "log.csv").size(), 1u);
+}
+
+TEST_F(CommandTrain, AnOutputIsNoInput) {
+  const std::string from = streams_ / "from", names = streams_ / "names.json";
+  const std::string labels = data_ / "train-labels-idx1-ubyte.gz", old_labels = read_text(labels);
+  ASSERT_EQ(run_line(lenet("--epochs 1 --save " + from)).code, 0);
+  write_file(names, bytes_of("{}"));
+  const std::string old = read_text(from);
+  expect_refused(lenet("--from " + from + " --plot " + from),
+                 {"--plot is '", "/from', which is the file of --from, must be another file"});
+  expect_refused(lenet("--resume " + from + " --epochs 2 --html " + from),
+                 {"--html is '", "/from', which is the file of --resume, must be another file"});
+  for (const std::string option : {"--log", "--save"}) {
+    expect_refused(lenet("--from " + from + " --names " + names + " " + option + " " + names),
+                   {option + " is '", "/names.json', which is the file of --names, must be another file"});
+    expect_refused(lenet(option + " " + labels),
+                   {option + " is '", "ubyte.gz', which is a file of the data set, must be another file"});
+  }
+  expect_refused(lenet("--from-scratch --plot " + labels),
+                 {"--plot is '", "which is a file of the data set"});
+  expect_refused("convert lenet " + from + " " + names + " --names " + names,
+                 {"to is '", "/names.json', which is the file of --names, must be another file"});
+  expect_refused("convert lenet " + from + " " + from, {"to is '", "which is the file that is read"});
+  EXPECT_TRUE(read_text(from) == old);
+  EXPECT_TRUE(read_text(labels) == old_labels);
+  EXPECT_EQ(read_text(names), "{}");
+  EXPECT_EQ(run_line(lenet("--epochs 1 --from " + from + " --save " + from)).code, 0);
+}
+
 // Everything that the bits depend on must be unchanged. The message names exactly the options that differ.
 TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
   const std::string path = results_ / "a", also = results_ / "b";
@@ -623,7 +665,7 @@ TEST_F(CommandTrain, TwoRunsDoNotShareAFile) {
   const std::string options = "--batch 6 --epochs 1000 ";
   const pid_t first =
       start(words_of(resnet(options + "--save " + path + " --log " + log)), streams_ / "first");
-  ASSERT_TRUE(comes(log)) << "the first epoch does not end";
+  ASSERT_TRUE(comes(log) && comes(path)) << "the first epoch does not end";
   const std::string taken = concat("' is in use as the output of another run (process ", first, ")");
   for (const std::string& output :
        {"--save " + path, "--resume " + path + " --save " + link, "--log " + log}) {

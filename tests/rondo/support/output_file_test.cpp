@@ -75,6 +75,19 @@ TEST_F(Output, TwoOutputsMustBeDifferentFiles) {
   const OutputFile again("--trace", directory_ / "c");
 }
 
+TEST_F(Output, AnInputIsRefusedUnderAllItsNames) {
+  test::write_file(directory_ / "input", test::bytes_of("old"));
+  std::filesystem::create_symlink("input", directory_ / "link");
+  for (const std::string& name : {directory_ / "link", directory_ / "./input"}) {
+    const OutputFile svg("--svg", name);
+    EXPECT_EQ(error_of([&] { svg.check_is_not("the solution", directory_ / "input"); }),
+              "--svg is '" + name + "', which is the solution, must be another file");
+    svg.check_is_not("the solution", directory_ / "other");
+    svg.check_is_not("the solution", "");
+  }
+  OutputFile().check_is_not("the solution", directory_ / "input");
+}
+
 TEST_F(Output, AnotherRunsFileIsRefused) {
   const FileLock other(directory_ / "a.csv");
   EXPECT_EQ(error_of([&] { OutputFile("--log", directory_ / "a.csv"); }),
@@ -126,7 +139,7 @@ TEST_F(Output, AnInterruptLeavesNoTemporary) {
 }
 
 TEST_F(Output, ASignalRemovesTheLocks) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     const auto ended = [&] {
       const OutputFile log("--log", directory_ / "a.csv"), plot("--plot", directory_ / "b.svg");
       if (directory_.files() == 2) raise(signal);

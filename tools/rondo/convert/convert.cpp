@@ -7,15 +7,12 @@
 #include <rondo/tools/rondo/support/output_file.h>
 #include <rondo/tools/rondo/train/settings.h>
 
-#include <filesystem>
-
 namespace rondo::program {
 
 void convert(const ConvertArguments& arguments, std::ostream& out) {
   const OutputFile to("to", arguments.to);
-  std::error_code ignored;
-  if (std::filesystem::equivalent(arguments.from, arguments.to, ignored))
-    throw Error(bad_argument("to is '", arguments.to, "', the file that is read, must be another"));
+  to.check_is_not("the file that is read", arguments.from);
+  to.check_is_not("the file of --names", arguments.names);
   const nn::StateDictNames names =
       arguments.names.empty() ? nn::StateDictNames() : nn::read_state_dict_names(arguments.names);
   ModelImages images = arguments.images;

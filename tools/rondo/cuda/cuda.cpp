@@ -2,6 +2,7 @@
 #include <rondo/tools/rondo/cuda/counts.h>
 #include <rondo/tools/rondo/cuda/cuda.h>
 #include <rondo/tools/rondo/cuda/toolchain.h>
+#include <rondo/tools/rondo/support/output_file.h>
 #include <rondo/tools/rondo/support/run_process.h>
 #include <rondo/tools/rondo/support/temporary_folder.h>
 #include <simt/check.h>
@@ -70,8 +71,7 @@ int run_counted(const CudaArguments& arguments, const std::vector<std::string>& 
 int run_cuda(const CudaArguments& arguments, std::ostream& out) {
   const bool keep = !arguments.output.empty();
   for (const std::string& file : arguments.files)
-    if (keep && fs::exists(arguments.output) && fs::exists(file) && fs::equivalent(arguments.output, file))
-      throw Error(bad_argument("-o is '", arguments.output, "', which is one of the sources"));
+    check_is_not("-o", arguments.output, "one of the sources", file);
   const TemporaryFolder folder("rondo-cuda");
   Toolchain toolchain(arguments, folder.path());
   std::vector<fs::path> objects;

@@ -228,6 +228,7 @@ int check_solution(const JudgeCheckArguments& arguments, std::ostream& out) {
   if (!fs::exists(arguments.file)) throw Error(bad_argument("there is no file '", arguments.file, "'"));
   const Problem& problem = problem_named(problem_of(arguments));
   const OutputFile json("--json", arguments.json == "-" ? "" : arguments.json), svg("--svg", arguments.svg);
+  for (const OutputFile* file : {&json, &svg}) file->check_is_not("the solution", arguments.file);
   const simt::GpuProperties& gpu = *simt::gpu_named(arguments.gpu);
   Verdict verdict;
   try {

@@ -8,7 +8,6 @@
 #include <rondo/tools/rondo/train/csv_log.h>
 
 #include <cmath>
-#include <filesystem>
 
 namespace rondo::program {
 namespace {
@@ -66,10 +65,7 @@ void show_plot(const PlotArguments& arguments, std::ostream& out) {
   const std::vector<std::string> names = run_names(arguments);
   std::vector<TrainingRun> runs;
   for (size_t i = 0; i < names.size(); ++i) {
-    std::error_code unseen;
-    if (std::filesystem::equivalent(arguments.runs[i], picture.target(), unseen))
-      throw Error(
-          bad_argument("--svg is '", arguments.svg, "', which is the log of a run, must be another file"));
+    picture.check_is_not("the log of a run", arguments.runs[i]);
     runs.push_back(read_run(names[i], arguments.runs[i]));
   }
   picture.write(runs_svg(runs));

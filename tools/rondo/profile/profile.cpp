@@ -86,6 +86,8 @@ void show_profile(const ProfileArguments& arguments, std::ostream& out, const Te
     throw Error(bad_argument("--draw-svg is '", arguments.draw_svg, "', needs --draw FILE:LINE"));
   const OutputFile json("--json", arguments.json), svg("--svg", arguments.svg),
       draw_svg("--draw-svg", arguments.draw_svg);
+  for (const OutputFile* file : {&json, &svg, &draw_svg})
+    file->check_is_not("the file of --compiled", arguments.compiled);
   const ProfileReport report = run_profile(arguments);
   std::vector<AccessDrawing> drawings;
   if (!arguments.draw.empty()) drawings = drawings_of_line(report, arguments.draw);

@@ -148,6 +148,8 @@ void run_strategies(const StrategiesArguments& arguments, std::ostream& out) {
     ImageTraining where;
     where.data = arguments.data;
     data = load_fashion_mnist_images(where);
+    for (const OutputFile* file : {&json, &svg})
+      for (const IdxDataSet::File& input : data.files) file->check_is_not(kFileOfData, input.path);
     if (arguments.batch > data.train_count)
       throw Error(bad_argument("--batch is ", arguments.batch, ", must be at most ", data.train_count,
                                ", the number of training images"));

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <filesystem>
 #include <span>
 
 namespace rondo::program {
@@ -32,7 +33,7 @@ void remove_locks(int signal) {
 }
 
 void remove_locks_at_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     struct sigaction action = {};
     if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) continue;
     action.sa_handler = remove_locks;
@@ -77,6 +78,10 @@ OutputFile::~OutputFile() {
 
 std::string OutputFile::shown() const { return printable(path_); }
 
+void OutputFile::check_is_not(const std::string& what, const std::string& input) const {
+  if (held_) program::check_is_not(held_->option, path_, what, input);
+}
+
 void OutputFile::write(std::string_view contents) const {
   const DeferredSignals until_the_temporary_is_gone;
   try {
@@ -85,6 +90,13 @@ void OutputFile::write(std::string_view contents) const {
     if (error.status().code() != StatusCode::bad_argument) throw;
     throw Error(Status(StatusCode::out_of_resources, error.what()));
   }
+}
+
+void check_is_not(const std::string& option, const std::string& path, const std::string& what,
+                  const std::string& input) {
+  std::error_code unseen;  // of a file that does not exist
+  if (std::filesystem::equivalent(path, input, unseen))
+    throw Error(bad_argument(option, " is '", path, "', which is ", what, ", must be another file"));
 }
 
 }  // namespace rondo::program

@@ -29,6 +29,9 @@ class OutputFile {
   // The path after following links: equal for two names of the same file.
   const std::string& target() const { return target_; }
 
+  // See the function below. Does nothing for an output that is not requested.
+  void check_is_not(const std::string& what, const std::string& input) const;
+
   // Replaces the file's contents (nn/io/durable_file.h): a reader sees either the old or the new contents. A
   // signal that would end the program is deferred until the write is complete. Throws an Error that is never
   // a bad_argument, because the command line was valid; the file then keeps its old contents.
@@ -39,5 +42,10 @@ class OutputFile {
   std::string target_;
   std::unique_ptr<HeldFile> held_;
 };
+
+// Throws a bad_argument Error if the output `path` is an input of the same command, whatever their names: it
+// would replace the input. `what` is what the input is, such as "the solution". An empty input is none.
+void check_is_not(const std::string& option, const std::string& path, const std::string& what,
+                  const std::string& input);
 
 }  // namespace rondo::program

@@ -92,6 +92,7 @@ void train_from_scratch(const NetworkArguments& arguments, std::ostream& out, co
   check_options(arguments, nullptr);
   std::vector<int> devices = take_ranks(arguments, arguments.recipe.replicas, nullptr);
   const FashionMnist data = load_fashion_mnist_images(arguments);
+  files.check_are_not(data);
   const TrainingPlan plan = plan_for(arguments, data, std::move(devices), nullptr);
   const lenet::Options options = {.devices = plan.model.devices,
                                   .batch_size = plan.model.batch,

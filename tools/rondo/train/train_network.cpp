@@ -16,7 +16,6 @@
 #include <rondo/tools/rondo/train/training_run.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -185,7 +184,7 @@ class RunObserver final : public nn::FitObserver {
   explicit RunObserver(RunCallbacks& run) : run_(run) {}
   void on_progress(const TrainingProgress& progress) override { run_.show(progress); }
   // Throws before a diverged model replaces a usable checkpoint.
-  void before_save(const EpochReport& report) override { run_.show_if_diverged(report); }
+  void before_save(const EpochReport& report) override { run_.before_save(report); }
   void on_epoch(const EpochReport& report) override { run_.show(report); }
   bool stop() override {
     began_ = true;
@@ -203,19 +202,18 @@ class RunObserver final : public nn::FitObserver {
 int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files,
                    const OutputFile& checkpoint, std::ostream& out, const Terminal& terminal,
                    ProcessGroup* processes) {
-  std::error_code ignored;
-  const std::string resumed =
-      arguments.resume.empty()
-          ? ""
-          : std::filesystem::weakly_canonical(std::filesystem::absolute(arguments.resume), ignored).string();
-  for (const OutputFile* file : {&files.log, &files.plot, &files.trace, &files.html})
-    if (file->wanted() && file->target() == resumed)
-      throw Error(
-          bad_argument("--resume '", arguments.resume, "' is the file of another output, must be another"));
+  for (const OutputFile* file : files.all()) {
+    file->check_is_not("the file of --resume", arguments.resume);
+    file->check_is_not("the file of --from", arguments.from);
+    file->check_is_not("the file of --names", arguments.names);
+  }
+  checkpoint.check_is_not("the file of --names", arguments.names);  // it may replace the other two
   check_options(arguments, processes);
   // Before the data set, which takes longer.
   std::vector<int> devices = take_ranks(arguments, arguments.recipe.replicas, processes);
   const IdxDataSet data = load_images(arguments);
+  files.check_are_not(data);
+  for (const IdxDataSet::File& file : data.files) checkpoint.check_is_not(kFileOfData, file.path);
   TrainingPlan plan = plan_for(arguments, data, std::move(devices), processes);
   const nn::NamedModel network =
       model_for(arguments.model, images_of(data), nn::weight_init(arguments.weights));

@@ -25,6 +25,11 @@ TrainingFiles::TrainingFiles(const ImageTraining& arguments)
       trace("--trace", arguments.trace),
       html("--html", arguments.html) {}
 
+void TrainingFiles::check_are_not(const IdxDataSet& data) const {
+  for (const OutputFile* file : all())
+    for (const IdxDataSet::File& input : data.files) file->check_is_not(kFileOfData, input.path);
+}
+
 void show_field(std::ostream& out, const Terminal& terminal, const std::string& label,
                 const std::string& text) {
   out << inked(terminal, Ink::dim, left(label, 10)) << printable(text) << "\n";
@@ -193,10 +198,20 @@ void RunCallbacks::show(const TrainingProgress& progress) {
   record_.losses.add(progress);
 }
 
-void RunCallbacks::show(const EpochReport& report) {
-  display_.show(report);
+void RunCallbacks::log(const EpochReport& report) {
+  if (!record_.epochs.empty() && record_.epochs.back().epoch == report.epoch) return;  // by before_save()
   record_.epochs.push_back(report);
   if (files_.log.wanted()) files_.log.write(csv_log(record_.epochs));
+}
+
+void RunCallbacks::before_save(const EpochReport& report) {
+  if (has_diverged(report)) show(report);
+  log(report);
+}
+
+void RunCallbacks::show(const EpochReport& report) {
+  log(report);
+  display_.show(report);
   if (files_.plot.wanted()) files_.plot.write(picture(record_.epochs, title_));
   if (has_diverged(report)) {
     const std::string reason =
@@ -225,10 +240,6 @@ void put_trace(const Trace& trace, RunRecord& record) {
   }
 }
 
-void RunCallbacks::show_if_diverged(const EpochReport& report) {
-  if (has_diverged(report)) show(report);
-}
-
 void show_graph_refusal(const Status& refusal, std::ostream& out, const Terminal& terminal) {
   if (refusal.ok()) return;
   show_field(out, terminal, "steps",
@@ -245,7 +256,7 @@ void show_verification(int64_t steps, int64_t differing_values, std::ostream& ou
 }
 
 void show_written(const TrainingFiles& files, std::ostream& out) {
-  for (const OutputFile* file : {&files.log, &files.plot, &files.trace, &files.html})
+  for (const OutputFile* file : files.all())
     if (file->wanted()) out << "wrote " << file->shown() << "\n";
 }
 

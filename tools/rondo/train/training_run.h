@@ -31,8 +31,12 @@ class TrainingFailed : public std::runtime_error {
 struct TrainingFiles {
   TrainingFiles() = default;  // none
   explicit TrainingFiles(const ImageTraining& arguments);
+  std::vector<const OutputFile*> all() const { return {&log, &plot, &trace, &html}; }
+  void check_are_not(const IdxDataSet& data) const;  // check_is_not() for its files
   OutputFile log, plot, trace, html;
 };
+
+inline constexpr const char* kFileOfData = "a file of the data set";
 
 // Prints a label and its text on one line.
 void show_field(std::ostream& out, const Terminal& terminal, const std::string& label,
@@ -90,12 +94,16 @@ class RunCallbacks {
   void continue_log(int64_t epoch);
   void show(const TrainingProgress& progress);
   void show(const EpochReport& report);
-  // Calls show(), which throws, if the training diverged.
-  void show_if_diverged(const EpochReport& report);
+  // Writes the log before the epoch's checkpoint: if the run is killed between them, a resumed one drops what
+  // the log has of later epochs, but it can't add an epoch that the log lacks. Calls show(), which throws, if
+  // the training diverged.
+  void before_save(const EpochReport& report);
   // The page, in the state "running", "done", "stopped" or "failed", with the reason.
   void write_page(const std::string& state, const std::string& reason = "");
 
  private:
+  void log(const EpochReport& report);
+
   Display& display_;
   const TrainingFiles& files_;
   RunTitle title_;
