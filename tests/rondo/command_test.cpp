@@ -1,6 +1,7 @@
 // The built program: exit codes, messages, and the files that it leaves.
 // Above 400 lines because the tests run one program in the same ways.
 #include <gtest/gtest.h>
+#include <rondo/kernels/core/text.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/data/fashion_mnist.h>
 #include <rondo/tests/rondo/support/built_program.h>
@@ -13,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -446,6 +448,17 @@ TEST_F(Command, AFileBeyondTheLimitIsAFailure) {
   EXPECT_EQ(outcome.err, "rondo: " + (results_ / "trace.json") +
                              ": writing failed, the file is unchanged (File too large)\n");
   EXPECT_EQ(results_.files(), 0u) << "a temporary is left";
+}
+
+// Otherwise a file that the program opens would get its number and what it prints.
+TEST_F(Command, AClosedOutputIsAFailure) {
+  const std::string saved = results_ / "saved";
+  ASSERT_EQ(std::system(concat(program_, " train lenet ", small(), "--save ", saved, " >&- 2>",
+                               streams_ / "err", "; echo $? >", streams_ / "code")
+                            .c_str()),
+            0);
+  EXPECT_EQ(read_text(streams_ / "code"), "1\n");
+  EXPECT_EQ(missing(read_text(streams_ / "err"), {"the standard output could not be written"}), "");
 }
 
 TEST_F(Command, AFullOutputIsAFailure) {

@@ -10,6 +10,9 @@
 #include <rondo/tools/rondo/commands.h>
 #include <rondo/tools/rondo/support/launched.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <iostream>
 #include <memory>
@@ -21,11 +24,18 @@ constexpr int kWorkFailed = 1;
 constexpr int kBadArgument = 2;
 constexpr int kStopped = 128;  // plus the signal's number, as in shells
 
+// A file that is opened later must not get the number of a standard stream that is closed (`>&-`): it would
+// get what is printed. Writing to the stream still fails.
+void open_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) < 0) static_cast<void>(open("/dev/null", O_RDONLY));
+}
+
 // Returns the signal that ended the work early, or 0.
 int run(const rondo::program::ParsedCommand& command, rondo::ProcessGroup* processes) {
   rondo::program::RunContext context = {.out = std::cout, .processes = processes};
   // A launcher's output can look like a terminal to its processes, so assume that it is not one.
-  if (!processes) context.terminal = rondo::program::ask_terminal();
+  if (!rondo::program::has_launcher()) context.terminal = rondo::program::ask_terminal();
   const int signal = command.run(context);
   if (!std::cout.flush()) throw std::runtime_error("the standard output could not be written");
   return signal;
@@ -41,6 +51,7 @@ int print_error(const std::string& message, int code, rondo::ProcessGroup* proce
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_closed_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that exceeds the size limit then fails to write, without a signal
   rondo::set_cuda_environment();
   std::unique_ptr<rondo::ProcessGroup> processes;  // outlives the try block: print_error() ends the others

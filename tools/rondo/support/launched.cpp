@@ -14,12 +14,16 @@ namespace rondo::program {
 
 void print_error(const std::string& message) { std::cerr << "rondo: " + printable(message) + "\n"; }
 
-bool was_launched() {
-  for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
-    if (const char* value = std::getenv(size); value && std::string(value) == "1") return false;
+bool has_launcher() {
   constexpr const char* kVariables[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
   return std::any_of(std::begin(kVariables), std::end(kVariables),
                      [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+bool was_launched() {
+  for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    if (const char* value = std::getenv(size); value && std::string(value) == "1") return false;
+  return has_launcher();
 }
 
 std::unique_ptr<ProcessGroup> join_launched(std::chrono::seconds timeout) {

@@ -14,8 +14,10 @@ namespace rondo::program {
 // Escapes control characters, which can only come from external values.
 void print_error(const std::string& message);
 
-// Whether an MPI launcher started this process together with others, according to the environment: Open MPI,
-// MPICH and launchers with their conventions, Slurm with PMIx or PMI-2.
+// Whether an MPI launcher started this process, according to the environment: Open MPI, MPICH and launchers
+// with their conventions, Slurm with PMIx or PMI-2.
+bool has_launcher();
+// Whether it started this process together with others.
 bool was_launched();
 
 // Returns the processes that were launched together, or null for a single process. If one of them does not
