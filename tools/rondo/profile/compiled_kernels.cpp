@@ -51,9 +51,10 @@ CompiledKernels::CompiledKernels(const std::string& path) {
         if (!fresh && known->second != count) known->second.reset();
       }
     }
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const nlohmann::json::exception&) {
     throw Error(bad_argument("--compiled is ", printable(path),
-                             ", must be a budget of tools/sass-report: ", error.what()));
+                             ", must be a budget of tools/sass-report: {\"kernels\": {\"FILE: KERNEL\": "
+                             "{\"90\": {\"registers\": 32}}}}"));
   }
 }
 
