@@ -1,11 +1,17 @@
 #include <gtest/gtest.h>
 
+#include <poll.h>
 #include <rondo/nn/io/regular_file.h>
+#include <rondo/tests/rondo/support/files.h>
 #include <rondo/tools/rondo/support/run_process.h>
 #include <rondo/tools/rondo/support/temporary_folder.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 namespace rondo::program {
@@ -48,6 +54,66 @@ TEST(RunProcess, ThreadsRestoreTheHandlerOfCtrlC) {
   run_process({"sleep", "1"});
   first.join();
   EXPECT_EQ(handler_of_interrupts(), before);
+}
+
+// The process of a user of run_process(), which gets a signal.
+class RunProcessInAnother : public ::testing::Test {
+ protected:
+  // Starts `sh -c "echo > started; exec sleep 60"` in a process with a temporary folder, sends it `signal`, and
+  // returns its status.
+  int status_after(int signal) {
+    EXPECT_EQ(pipe(open_while_sleep_runs_), 0);
+    const pid_t user = fork();
+    if (user == 0) {
+      setenv("TMPDIR", folder_.path().c_str(), 1);
+      const TemporaryFolder folder("rondo-test");
+      run_process({"sh", "-c", "echo > " + started_ + "; exec sleep 60"});
+      _exit(0);
+    }
+    close(open_while_sleep_runs_[1]);
+    while (!std::filesystem::exists(started_)) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    kill(user, signal);
+    int status = 0;
+    waitpid(user, &status, 0);
+    return status;
+  }
+  bool has_sleep_ended() {
+    pollfd end = {open_while_sleep_runs_[0], POLLIN, 0};
+    return poll(&end, 1, 10'000) == 1;
+  }
+  const test::TemporaryDirectory folder_;  // a TemporaryFolder would defer the signal to its end
+  const std::string started_ = folder_ / "started";
+  int open_while_sleep_runs_[2] = {-1, -1};
+};
+
+TEST_F(RunProcessInAnother, ASignalEndsBothAndRemovesTheFolder) {
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    const int status = status_after(signal);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
+    EXPECT_TRUE(has_sleep_ended());
+    std::filesystem::remove(started_);
+    EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+  }
+}
+
+TEST_F(RunProcessInAnother, EndsWithAKilledProcess) {
+  const int status = status_after(SIGKILL);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+  EXPECT_TRUE(has_sleep_ended());
+}
+
+TEST(RunProcess, ProcessorTimeHasALimit) {
+  const TemporaryFolder folder("rondo-test");
+  const std::string output = folder.path() / "output";
+  run_process({"sh", "-c", "ulimit -t"}, {.standard_output = output, .seconds = 3});
+  EXPECT_EQ(RegularFile(output).contents<std::string>(100), concat(3 * sysconf(_SC_NPROCESSORS_CONF), "\n"));
+}
+
+TEST(RunProcess, SaysWhatCannotBeStarted) {
+  EXPECT_EQ(test::error_of([] { run_process({"/no/such/program"}); }),
+            "'/no/such/program' can't be started: No such file or directory");
+  EXPECT_EQ(test::error_of([] { run_process({"true"}, {.folder = "/no/such/folder"}); }),
+            "'true' can't be started: No such file or directory");
 }
 
 }  // namespace

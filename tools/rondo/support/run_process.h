@@ -16,7 +16,7 @@ struct ProcessOptions {
   std::string standard_input = {}, standard_output = {}, standard_error = {};
   std::string file_3 = {};   // written as file descriptor 3; empty: none
   std::string folder = {};   // the working folder; empty: that of this process
-  double seconds = 0;        // the most that it may take; 0: no limit
+  double seconds = 0;        // the most that it may take, also of each processor (RLIMIT_CPU); 0: no limit
   int64_t memory_bytes = 0;  // the most that it may allocate (RLIMIT_DATA); 0: no limit
   int64_t file_bytes = 0;    // the most that it may write to a file (RLIMIT_FSIZE); 0: no limit
 };
@@ -28,8 +28,10 @@ struct ProcessEnd {
 };
 
 // Starts words[0], which is looked up in PATH, with the other words as arguments, and waits for its end.
-// Meanwhile this process ignores Ctrl-C, which the other one gets, too. Throws an Error if the program can't
-// be started. Several threads may run processes at the same time.
+// Meanwhile this process ignores Ctrl-C, which the other one gets, too. The other one ends if this process is
+// killed. Throws an Error if the program can't be started, or if a deferred signal has arrived (DeferredSignals);
+// the other process got it and was killed if it did not end within a second. Several threads may run processes
+// at the same time.
 ProcessEnd run_process(const std::vector<std::string>& words, const ProcessOptions& options = {});
 
 }  // namespace rondo::program
