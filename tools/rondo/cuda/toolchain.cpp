@@ -81,6 +81,11 @@ Executor find_executor() {
   return executor;
 }
 
+void check_source(const std::string& file) {
+  if (!fs::exists(file)) throw Error(bad_argument("there is no file '", file, "'"));
+  static_cast<void>(RegularFile(file));  // not a folder, and not a pipe, for which the compiler would wait
+}
+
 Toolchain::Toolchain(const CudaArguments& arguments, fs::path folder)
     : arguments_(arguments), folder_(std::move(folder)), executor_(find_executor()) {
   if (arguments.observes() && !fs::exists(executor_.observed_library))
@@ -131,6 +136,11 @@ fs::path Toolchain::translate(const std::string& file, const fs::path& stem) con
                                  preprocessed.string()});
   const int status = run_process(command, {.standard_error = errors.string()}).code;
   const std::string messages = read_file(errors);
+  if (status != 0 && messages.empty())  // a full disk loses them
+    throw Error(
+        Status(StatusCode::out_of_resources,
+               concat("'", arguments_.compiler, "' ended with exit code ", status,
+                      " and without a message; is there space in '", folder_.parent_path().string(), "'?")));
   std::cerr << messages << std::flush;
   if (status != 0) {
     if (const std::string library = missing_library(messages); !library.empty())
@@ -147,7 +157,7 @@ fs::path Toolchain::translate(const std::string& file, const fs::path& stem) con
 }
 
 fs::path Toolchain::compile(const std::string& file) {
-  if (!fs::exists(file)) throw Error(bad_argument("there is no file '", file, "'"));
+  check_source(file);
   const std::string extension = fs::path(file).extension();
   if (is_one_of(extension, {".o", ".a", ".so"})) return fs::absolute(file);
   const fs::path stem = folder_ / concat(++compiled_, "-", fs::path(file).filename().string());

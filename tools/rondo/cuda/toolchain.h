@@ -18,6 +18,9 @@ struct Executor {
 // missing.
 Executor find_executor();
 
+// Throws a bad_argument Error if there is no such file, or if it is a folder or a pipe.
+void check_source(const std::string& file);
+
 // The compiler or the translation has refused a source, or the linker its objects.
 struct NotCompiled : Error {
   using Error::Error;

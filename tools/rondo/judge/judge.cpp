@@ -225,7 +225,7 @@ void show_problem(const JudgeShowArguments& arguments, std::ostream& out) {
 }
 
 int check_solution(const JudgeCheckArguments& arguments, std::ostream& out) {
-  if (!fs::exists(arguments.file)) throw Error(bad_argument("there is no file '", arguments.file, "'"));
+  check_source(arguments.file);
   const Problem& problem = problem_named(problem_of(arguments));
   const OutputFile json("--json", arguments.json == "-" ? "" : arguments.json), svg("--svg", arguments.svg);
   for (const OutputFile* file : {&json, &svg}) file->check_is_not("the solution", arguments.file);
