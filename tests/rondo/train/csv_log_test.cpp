@@ -92,8 +92,11 @@ TEST(CsvLog, AFileThatIsNoLogIsNamed) {
                           {"line 1 is '\\x7fELF\\x02\\x1b[31m\\rxxx", "xxx...'"}),
             "");
   EXPECT_LT(refusal(std::string(5000, 'x')).size(), 400u);
-  for (const char* first : {"0", "-1"})
-    EXPECT_EQ(test::missing(refusal(head + first + ",2,0.5,3,0,0,0,0,0,0\n"), {"line 2"}), "") << first;
+  for (const char* first : {"0", "-1", "0.5", "1e18", "nan"})
+    EXPECT_EQ(test::missing(refusal(head + first + ",2,0.5,3,0,0,0,0,0,0\n"),
+                            {"line 2", "must begin with an epoch, a whole number from 1 to 1000000000"}),
+              "")
+        << first;
 }
 
 // Logs of versions before the column learning_rate.

@@ -65,11 +65,12 @@ std::vector<EpochReport> parse_csv_log(const std::string& name, const std::strin
     EpochReport epoch;
     const size_t columns = 4 + epoch.phases.size() + (has_rate ? 1 : 0);
     if (fields.size() != columns) refuse(number, concat("must have ", counted(columns, "number")));
-    constexpr double kMostEpochs = 1e9;
-    const double before = epochs.empty() ? 0 : static_cast<double>(epochs.back().epoch);
-    if (!(fields[0] > before && fields[0] <= kMostEpochs && std::trunc(fields[0]) == fields[0]))
-      refuse(number, "must begin with an epoch above the previous one");
+    constexpr int64_t kMostEpochs = 1'000'000'000;
+    if (!(fields[0] >= 1 && fields[0] <= kMostEpochs && std::trunc(fields[0]) == fields[0]))
+      refuse(number, concat("must begin with an epoch, a whole number from 1 to ", kMostEpochs));
     epoch.epoch = static_cast<int64_t>(fields[0]);
+    if (!epochs.empty() && epoch.epoch <= epochs.back().epoch)
+      refuse(number, "must begin with an epoch above the previous one");
     epoch.train_loss = fields[1];
     epoch.test_accuracy = fields[2];
     epoch.seconds = fields[3];
