@@ -109,7 +109,9 @@ std::vector<DeviceTensor> tensors_to_load(DataParallel& model, const Metadata& m
     if (model.options().sync_batch_norm || replicas != model.devices())
       fail("it has separate running statistics for ", counted(replicas, "replica"), ", the model has ",
            counted(model.devices(), "replica"), " with ",
-           model.options().sync_batch_norm ? "shared" : "separate", " statistics");
+           model.options().sync_batch_norm ? "shared" : "separate",
+           " statistics; only its training can continue with it (--resume, with as many replicas), anything "
+           "else needs a training without --no-sync-bn");
   }
   append(tensors, state_tensors(model, own));
   return tensors;
@@ -221,9 +223,10 @@ TrainingState load_checkpoint(const std::string& path, DataParallel& model, Opti
 
 std::optional<TrainingState> read_training_state(const std::string& path) {
   return about_file(path, [&]() -> std::optional<TrainingState> {
+    const Metadata metadata = read_safetensors_head(path).metadata;
+    const auto format = metadata.find("format");
+    if (format == metadata.end() || format->second != kCheckpoint) return std::nullopt;
     const Safetensors file = read_safetensors(path);
-    const auto format = file.metadata.find("format");
-    if (format == file.metadata.end() || format->second != kCheckpoint) return std::nullopt;
     check_file(file);
     return state_in(file.metadata);
   });

@@ -177,20 +177,26 @@ Tensors tensors_of(DataParallel& model, const StateDictNames& names) {
   const auto is_path_of = [](const std::string& path) {
     return [&path](const auto& tensor) { return begins_with_path(tensor.name, path); };
   };
+  const char* const subject = names.file.empty() ? "names: " : "";
   for (const auto& [path, to] : names)
     if (std::ranges::none_of(tensors.here, is_path_of(path)) &&
         std::ranges::none_of(tensors.there, is_path_of(path)))
-      throw Error(bad_argument("names: no tensor of the model begins with '", shown_name(path), "'"));
+      throw Error(bad_argument(subject, "no tensor of the model begins with '", shown_name(path), "'"));
   std::map<std::string, std::string> taken;
   for (size_t i = 0; i < tensors.here.size(); ++i) {
     const DeviceTensor& tensor = tensors.here[i];
     TorchTensor& there = tensors.there[i];
     there.name = torch_name(tensor.name, there.name, names);
     if (const auto [other, is_new] = taken.emplace(there.name, tensor.name); !is_new)
-      throw Error(bad_argument("names: '", other->second, "' and '", tensor.name, "' both become '",
+      throw Error(bad_argument(subject, "'", other->second, "' and '", tensor.name, "' both become '",
                                shown_name(there.name), "'"));
   }
   return tensors;
+}
+
+// The same. Errors are about the file of the names, if they have one, and not about `path`.
+Tensors tensors_for(const std::string& path, DataParallel& model, const StateDictNames& names) {
+  return about_file(names.file.empty() ? path : names.file, [&] { return tensors_of(model, names); });
 }
 
 // "'a', 'b' and 3 more"
@@ -242,8 +248,7 @@ std::vector<const StoredTensor*> matching(const Safetensors& file, const std::ve
   return found;
 }
 
-void load_state_dict(const Safetensors& file, DataParallel& model, const StateDictNames& names) {
-  const Tensors tensors = tensors_of(model, names);
+void load_state_dict(const Safetensors& file, DataParallel& model, const Tensors& tensors) {
   const std::vector<const StoredTensor*> found = matching(file, tensors.there);
   check_counters(found);
   model.world().check_same("the file's checksum", exact_text(checksum(file.tensors, file.metadata)));
@@ -276,42 +281,47 @@ StateDictNames read_state_dict_names(const std::string& path) {
     const RegularFile file(path);
     const auto text = file.contents<std::string>(kMostTextBytes);
     StateDictNames names;
+    names.file = path;
+    constexpr const char* kExample = "{\"path in Rondo\": \"path in PyTorch\"}";
     try {
       const CLocale of_the_parser;
       const nlohmann::json json = nlohmann::json::parse(text);
-      if (!json.is_object())
-        throw Error(bad_argument("it is no JSON object: {\"path here\": \"path there\"}"));
+      if (!json.is_object()) throw Error(bad_argument("it is no JSON object, must be such as ", kExample));
       for (const auto& [here, there] : json.items()) {
         if (!there.is_string())
-          throw Error(bad_argument("'", shown_name(here), "' has no string: \"path there\""));
+          throw Error(bad_argument("'", shown_name(here), "' has no string, must be such as ", kExample));
         names[here] = there.get<std::string>();
       }
-    } catch (const nlohmann::json::exception& error) {
-      throw Error(bad_argument("it is no JSON: ", shown_name(error.what())));
+    } catch (const nlohmann::json::parse_error& error) {
+      throw Error(bad_argument("it is no JSON at byte ", error.byte, ", must be such as ", kExample));
     }
     return names;
   });
 }
 
 void load_state_dict(const std::string& path, DataParallel& model, const StateDictNames& names) {
-  about_file(path, [&] { load_state_dict(read_safetensors(path), model, names); });
+  const Tensors tensors = tensors_for(path, model, names);
+  about_file(path, [&] {
+    matching(read_safetensors_head(path), tensors.there);  // before its values, which may be many
+    load_state_dict(read_safetensors(path), model, tensors);
+  });
 }
 
 void load_weights(const std::string& path, DataParallel& model, const StateDictNames& names) {
+  const bool is_ours = about_file(path, [&] { return has_rondo_format(read_safetensors_head(path)); });
+  if (!is_ours) return load_state_dict(path, model, names);
   about_file(path, [&] {
-    const Safetensors file = read_safetensors(path);
-    if (!has_rondo_format(file)) return load_state_dict(file, model, names);
     if (!names.empty())
       throw Error(bad_argument("it is a file of Rondo, whose names are those of the model: ",
                                "it must be read without names"));
-    load_parameters(file, model);
+    load_parameters(read_safetensors(path), model);
   });
 }
 
 void save_state_dict(const std::string& path, DataParallel& model, const StateDictNames& names) {
+  const Tensors tensors = tensors_for(path, model, names);
   about_file(path, [&] {
     model.throw_if_failed();
-    const Tensors tensors = tensors_of(model, names);
     const HostTensors host = download(tensors.here);
     HostTensors converted;
     for (size_t i = 0; i < host.tensors.size(); ++i) {

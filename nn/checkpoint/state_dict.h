@@ -17,7 +17,10 @@ namespace rondo::nn {
 
 // From the path of a module in a Rondo network ("3.0.body", "" for the whole) to its path in the PyTorch
 // module. The longest path that a tensor's name begins with is replaced.
-using StateDictNames = std::map<std::string, std::string>;
+struct StateDictNames : std::map<std::string, std::string> {
+  using map::map;
+  std::string file = {};  // that they were read from, for messages; empty: none
+};
 
 // Reads StateDictNames from a JSON object of strings. Throws a bad_argument Error.
 StateDictNames read_state_dict_names(const std::string& path);

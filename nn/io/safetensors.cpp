@@ -34,7 +34,7 @@ int64_t read_header_length(const RegularFile& file, int64_t size) {
   return static_cast<int64_t>(length);
 }
 
-Safetensors read(const RegularFile& file) {
+Safetensors read(const RegularFile& file, bool with_values) {
   const int64_t size = file.size(), length = read_header_length(file, size);
   const int64_t data_begin = kLengthBytes + length, data_bytes = size - data_begin;
   std::string text(static_cast<size_t>(length), ' ');
@@ -46,14 +46,16 @@ Safetensors read(const RegularFile& file) {
     file.fail(error.what());
   }
   Safetensors contents{std::move(header.metadata), {}, nullptr};
-  contents.data = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(data_bytes));
-  file.read(contents.data.get(), data_bytes, data_begin);
-  for (SafetensorsHeader::Entry& entry : header.entries)
-    contents.tensors.push_back(
-        {std::move(entry.name),
-         entry.type,
-         std::move(entry.shape),
-         {contents.data.get() + entry.begin, static_cast<size_t>(entry.end - entry.begin)}});
+  if (with_values) {
+    contents.data = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(data_bytes));
+    file.read(contents.data.get(), data_bytes, data_begin);
+  }
+  for (SafetensorsHeader::Entry& entry : header.entries) {
+    StoredTensor& tensor = contents.tensors.emplace_back(
+        StoredTensor{std::move(entry.name), entry.type, std::move(entry.shape), {}});
+    if (with_values)
+      tensor.bytes = {contents.data.get() + entry.begin, static_cast<size_t>(entry.end - entry.begin)};
+  }
   return contents;
 }
 
@@ -84,9 +86,13 @@ const StoredTensor* Safetensors::find(const std::string& name) const {
   return found == tensors.end() ? nullptr : &*found;
 }
 
+Safetensors read_safetensors_head(const std::string& path) {
+  return read(RegularFile(path), /*with_values=*/false);
+}
+
 Safetensors read_safetensors(const std::string& path) {
   try {
-    return read(RegularFile(path));
+    return read(RegularFile(path), /*with_values=*/true);
   } catch (const std::bad_alloc&) {
     throw Error(
         Status(StatusCode::out_of_resources, concat(path, ": there is not enough memory to read it")));

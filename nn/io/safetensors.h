@@ -34,6 +34,9 @@ struct Safetensors {
 // invalid, out_of_resources if the disk or the memory fails.
 Safetensors read_safetensors(const std::string& path);
 
+// The same without the values: the tensors have no bytes. For checks of files that may be large.
+Safetensors read_safetensors_head(const std::string& path);
+
 // CRC-32 of the contents: of the header that write_safetensors() would write for the tensors sorted by name,
 // then of their bytes in this order. It does not depend on the order of the tensors in a file. Throws as
 // write_safetensors() does.

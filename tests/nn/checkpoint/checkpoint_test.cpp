@@ -591,12 +591,15 @@ TEST_F(CheckpointFile, StatisticsOfEachReplicaNeedAsManyReplicas) {
   three.train(0, 2);
   save_checkpoint(path_, three.model, *three.optimizer, kState);
   EXPECT_TRUE(read_safetensors(path_).find("replica.2.1.running_mean"));
+  const std::string advice =
+      "; only its training can continue with it (--resume, with as many replicas), anything else needs a "
+      "training without --no-sync-bn";
   EXPECT_EQ(refused_load(two),
             "it has separate running statistics for 3 replicas, the model has 2 replicas with separate "
-            "statistics");
+            "statistics" + advice);
   EXPECT_EQ(refused_parameters(shared),
             "it has separate running statistics for 3 replicas, the model has 3 replicas with shared "
-            "statistics");
+            "statistics" + advice);
   Training again(3, make_sgd, false);
   load_parameters(path_, again.model);
   EXPECT_TRUE(all_equal_bits(again.predictions(), three.predictions()));

@@ -266,6 +266,10 @@ TEST_F(StateDict, NamesAreThoseOfTheOtherModule) {
   EXPECT_EQ(refusal({{"0", "stem"}}).find("it is not a state dict of this model: missing: 'stem.weight' "),
             0u);
   EXPECT_EQ(refusal({{"9", "stem"}}), "names: no tensor of the model begins with '9'");
+  StateDictNames of_file = {{"9", "stem"}};
+  of_file.file = "names.json";
+  EXPECT_EQ(error_of([&] { load_state_dict(path_, model_, of_file); }),
+            "names.json: no tensor of the model begins with '9'");
   EXPECT_EQ(refusal({{"0", "1"}}), "names: '0.weight' and '1.weight' both become '1.weight'");
 }
 
@@ -401,11 +405,26 @@ TEST_F(StateDict, NamesAreReadFromJson) {
   EXPECT_EQ(read_state_dict_names(path), (StateDictNames{{"0", "conv1"}, {"", "net"}}));
   for (const auto& [text, why] :
        {std::pair("[]", "it is no JSON object"), std::pair("{\"0\": 1}", "'0' has no string"),
-        std::pair("{", "it is no JSON: "), std::pair("", "it is no JSON: ")}) {
+        std::pair("{", "it is no JSON at byte 2, must be such as {\""), std::pair("", "it is no JSON at")}) {
     write_file(path, test::bytes_of(text));
     const std::string message = error_of([&] { read_state_dict_names(path); });
     EXPECT_TRUE(message.starts_with(path + ": " + why)) << message;
   }
+}
+
+// A file with more values than the memory has room for.
+TEST_F(StateDict, ValuesOfAnotherModelAreNotRead) {
+  const int64_t bytes = int64_t{1} << 42;
+  std::string head =
+      concat(R"({"a":{"dtype":"F32","shape":[)", bytes / 4, R"(],"data_offsets":[0,)", bytes, "]}}");
+  const uint64_t length = head.size();
+  head.insert(0, reinterpret_cast<const char*>(&length), sizeof length);
+  write_file(path_, test::bytes_of(head));
+  std::error_code error;
+  std::filesystem::resize_file(path_, head.size() + static_cast<uint64_t>(bytes), error);
+  if (error) GTEST_SKIP() << "the folder has no sparse files: " << error.message();
+  EXPECT_NE(refusal().find("it is not a state dict of this model: missing: '"), std::string::npos);
+  EXPECT_FALSE(read_training_state(path_).has_value());
 }
 
 }  // namespace

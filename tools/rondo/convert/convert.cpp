@@ -23,7 +23,7 @@ void convert(const ConvertArguments& arguments, std::ostream& out) {
   }
   const nn::NamedModel network = model_for(arguments.model, images);
   nn::DataParallel model(network.network, network.input, {.batch = 1});
-  const bool is_ours = nn::has_rondo_format(read_safetensors(arguments.from));
+  const bool is_ours = nn::has_rondo_format(read_safetensors_head(arguments.from));
   if (is_ours) {
     nn::load_parameters(arguments.from, model);
     nn::save_state_dict(arguments.to, model, names);
