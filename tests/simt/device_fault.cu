@@ -2,6 +2,7 @@
 // kernel.
 #undef NDEBUG  // assert() is one of the tested failures
 #include <cassert>
+#include <new>
 #include <stdexcept>
 
 #include "device_testing.h"
@@ -112,6 +113,7 @@ TEST(Fault, Exceptions) {
                    }),
                cudaErrorLaunchFailure, {"an exception left the kernel: went wrong"});
   expect_fault(run({1, 64}, [] { throw 1; }), cudaErrorLaunchFailure, {"an exception left the kernel"});
+  expect_fault(run({1, 64}, [] { throw std::bad_alloc(); }), cudaErrorLaunchFailure, {"no host memory"});
 }
 
 TEST(Fault, ExceptionsCaughtInAThreadStayInIt) {

@@ -181,6 +181,8 @@ void Block::run_threads(Fiber& fiber) {
       thread_exits(fiber);
     } while (!kThreadSanitizer && ready_.empty() && started_ < threads_);
     return;
+  } catch (const std::bad_alloc&) {
+    record(cudaErrorLaunchFailure, "no host memory");  // needs no allocation
   } catch (const std::exception& error) {
     record(cudaErrorLaunchFailure, std::string("an exception left the kernel: ") + error.what());
   } catch (...) {
