@@ -59,7 +59,7 @@ TEST(RunProcess, ThreadsRestoreTheHandlerOfCtrlC) {
 // The process of a user of run_process(), which gets a signal.
 class RunProcessInAnother : public ::testing::Test {
  protected:
-  // Starts `sh -c "echo > started; exec sleep 60"` in a process with a temporary folder, sends it `signal`, and
+  // Starts a program that sleeps, from a process with a temporary folder. Sends that process `signal`, and
   // returns its status.
   int status_after(int signal) {
     EXPECT_EQ(pipe(open_while_sleep_runs_), 0);

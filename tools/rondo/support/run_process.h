@@ -29,9 +29,9 @@ struct ProcessEnd {
 
 // Starts words[0], which is looked up in PATH, with the other words as arguments, and waits for its end.
 // Meanwhile this process ignores Ctrl-C, which the other one gets, too. The other one ends if this process is
-// killed. Throws an Error if the program can't be started, or if a deferred signal has arrived (DeferredSignals);
-// the other process got it and was killed if it did not end within a second. Several threads may run processes
-// at the same time.
+// killed. Throws an Error if the program can't be started. If a signal has arrived that is deferred
+// (DeferredSignals), the other process gets it, too, and an Error is thrown when it has ended or was killed
+// after a second. Several threads may run processes at the same time.
 ProcessEnd run_process(const std::vector<std::string>& words, const ProcessOptions& options = {});
 
 }  // namespace rondo::program
