@@ -61,6 +61,9 @@ OperatorCall make_conv_transpose(const OperatorRequest& request) {
                              ", and k, which is ", s["k"]));
   if (s["output_pad"] >= s["stride"])
     throw Error(bad_argument("output_pad is ", s["output_pad"], ", must be below the stride, ", s["stride"]));
+  constexpr int64_t kLimit = int64_t{1} << 31;  // of conv_transpose2d_output_size()
+  for (const char* const name : {"h", "w", "r", "s", "stride", "pad", "dilation"})
+    if (s[name] >= kLimit) throw Error(bad_argument(name, " is ", s[name], ", must be below ", kLimit));
   const OperatorRequest of = convolution_of(request);
   const ConvLayer l = conv_layer(of);
   if (l.h == 0 || l.w == 0)

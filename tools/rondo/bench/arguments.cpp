@@ -72,15 +72,21 @@ void add_measurement(const Command& command, BenchArguments& to) {
   add_path(command, "--python", "PROGRAM", "The Python of --peer torch [python3]", to.python);
 }
 
+// An empty text would be the same as none.
+std::string read_sizes(const std::string& option, const std::string& text, const char* example) {
+  if (text.empty()) throw Error(bad_argument(option, " is empty, must be such as ", example));
+  return text;
+}
+
 void add_bench_options(const Command& command, const bench::Operator& of, BenchArguments& to) {
   to.operation = of.name;
   to.kind = of.kinds.front().name;
   add_kind_and_pass(command, of, to);
   command.add("--shape", "SIZES", concat("Sizes that differ from these [", sizes_text(of), "]"),
-              [&](const std::string& s) { to.shape = s; });
+              [&](const std::string& s) { to.shape = read_sizes("--shape", s, kShapeExample); });
   command.add("--sweep", "RANGE",
               "A range of a size, or of several together: m=256:4096:x2, or m,n=1000:3000:+500",
-              [&](const std::string& s) { to.sweep = read_path("--sweep", s); });
+              [&](const std::string& s) { to.sweep = read_sizes("--sweep", s, kSweepExample); });
   add_arithmetic(command, of, to);
   add_measurement(command, to);
   add_output(command, to);
@@ -114,6 +120,12 @@ void check(const BenchArguments& a) {
     throw Error(bad_argument("--svg draws a sweep, and --sweep was not given"));
   if (a.json == "-" && a.csv == "-")
     throw Error(bad_argument("--json and --csv are both -, only one can be written to the standard output"));
+  if (std::vector<std::string> passes = kind_of(a).passes;
+      a.pass != "all" && std::ranges::find(passes, a.pass) == passes.end()) {
+    passes.emplace_back("all");
+    throw Error(bad_argument("--pass is '", a.pass, "', which --kind ", a.kind, " has not, must be ",
+                             any_of(passes)));
+  }
   const std::vector<bench::Shape> shapes = shapes_of(a);
   if (a.svg.empty()) return;
   const std::string swept = read_sweep(kind_of(a), a.sweep).names.front();

@@ -44,6 +44,9 @@ struct BenchArguments {
   std::string json, csv, svg;      // empty: not requested; of the first two "-": the standard output
 };
 
+inline constexpr const char *kShapeExample = "m=4096,n=1024",
+                            *kSweepExample = "m=256:4096:x2 or m,n=1000:3000:+500";
+
 // The peers of an operator, or of "all".
 std::vector<std::string> peers_of(const std::string& operation);
 

@@ -29,8 +29,6 @@ int64_t read_size(const std::string& option, const bench::Dimension& dimension, 
   return read_integer<int64_t>(concat(option, ", ", dimension.name), text, dimension.least, kMostSize);
 }
 
-constexpr const char* kSweepExample = "m=256:4096:x2 or m,n=1000:3000:+500";
-
 }  // namespace
 
 bench::Shape read_shape(const bench::OperatorKind& kind, const std::string& text) {
@@ -38,7 +36,7 @@ bench::Shape read_shape(const bench::OperatorKind& kind, const std::string& text
   if (text.empty()) return shape;
   std::vector<std::string> given;
   for (const std::string& part : split(text, ',')) {
-    const auto [name, value] = split_assignment("--shape", part, "m=4096,n=1024");
+    const auto [name, value] = split_assignment("--shape", part, kShapeExample);
     const bench::Dimension& dimension = dimension_of(kind, "--shape", name);
     if (std::ranges::find(given, name) != given.end())
       throw Error(bad_argument("--shape is '", text, "', which names ", name, " twice"));

@@ -4,6 +4,7 @@
 #include <rondo/tools/rondo/support/command.h>
 #include <rondo/tools/rondo/support/suggestion.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -50,7 +51,17 @@ std::string about_unexpected(const CLI::App& command, const std::string& word) {
   return concat("'", name, "' is not expected by ", full_name(command));
 }
 
-// CLI11 says "--lr: 1 required RATE missing" and "nesterov was given a disallowed flag override".
+// The first option after "--", from which on words are no options; or none.
+std::string option_after_dashes(const std::vector<std::string>& words) {
+  const auto dashes = std::ranges::find(words, "--");
+  const auto option = std::find_if(dashes, words.end(), [](const std::string& word) {
+    return word.size() > 1 && word != "--" && word[0] == '-';
+  });
+  return option == words.end() ? "" : *option;
+}
+
+// CLI11 says "--lr: 1 required RATE missing", "nesterov was given a disallowed flag override" and "--lr: At
+// Most 1 required but received 2".
 std::string about_values(const std::string& why) {
   const auto part = [&](std::string_view before, std::string_view after) -> std::optional<std::string> {
     const size_t begin = why.find(before);
@@ -61,6 +72,8 @@ std::string about_values(const std::string& why) {
     return concat(why.substr(0, why.find(':')), " has no value, must have one (", *value, ")");
   if (const auto flag = part("", " was given a disallowed flag override"))
     return concat("--", *flag, " has a value, must have none");
+  if (const auto times = part(": At Most 1 required but received ", ""))
+    return concat(why.substr(0, why.find(':')), " is given ", *times, " times, must be given once");
   return why;
 }
 
@@ -191,7 +204,10 @@ ParsedCommand Program::parse(std::vector<std::string> words) const {
     std::string why = error.what();
     why = why.substr(0, why.find('\n'));
     if (missing && !misspelled) throw Error(bad_argument(notes_->when_missing(&command, why)));
-    why = unexpected.empty() ? about_values(why) : about_unexpected(command, unexpected[0]);
+    const std::string after = option_after_dashes(words);
+    why = unexpected.empty() ? about_values(why)
+          : after.empty()    ? about_unexpected(command, unexpected[0])
+                             : concat("'", after, "' is not expected after --");
     throw Error(bad_argument(why, "; ", full_name(command), " --help shows what is valid"));
   }
   for (const Entry& entry : entries_)
