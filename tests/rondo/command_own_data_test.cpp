@@ -154,7 +154,8 @@ TEST_F(CommandOwnData, RefusesWhatDoesNotFit) {
   expect_refused(train("--crop 16"),
                  {"--crop: the crop's padding is 16, must be at least 0 and below the image's "
                   "sides, 20 x 16"});
-  expect_refused(train("--classes 2"), {"train-labels-idx1-ubyte: label 2 is 2, must be 0 to 1"});
+  expect_refused(train("--classes 2"),
+                 {"--classes is 2, must be at least 3: the largest label in ", " is 2"});
   expect_refused(
       train("--mean 0.5,0.4 --std 1,1"),
       {"--mean and --std: there are 2 means and 2 standard deviations, must be one of each, or 3"});

@@ -29,8 +29,8 @@ void add_evaluate_options(const Command& evaluate, EvaluateArguments& to) {
   add_integer(evaluate, "--classes", "N",
               "Number of classes [that of the checkpoint, else the largest label + 1]", to.classes, 2,
               kMostClasses);
-  const Option mean = add_numbers(
-      evaluate, "--mean", "Means of the channels for the normalisation [those of the checkpoint]", to.mean);
+  const Option mean =
+      add_means(evaluate, "Means of the channels for the normalisation [those of the checkpoint]", to.mean);
   const Option deviation =
       add_numbers(evaluate, "--std", "Standard deviations of the channels, with --mean", to.stddev);
   mean.needs(deviation);

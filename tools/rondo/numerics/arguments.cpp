@@ -10,11 +10,8 @@ constexpr int64_t kMostK = 1'000'000, kMostSize = 4096;
 
 std::vector<int64_t> read_lengths(const std::string& text) {
   std::vector<int64_t> lengths;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    lengths.push_back(read_integer<int64_t>("--k", text.substr(begin, end - begin), 1, kMostK));
-    begin = end + 1;
-  }
+  for (const std::string& length : read_list("--k", text))
+    lengths.push_back(read_integer<int64_t>("--k", length, 1, kMostK));
   return lengths;
 }
 

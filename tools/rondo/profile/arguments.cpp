@@ -140,7 +140,7 @@ void add_train_options(const Command& command, ProfileArguments& to) {
            [&](const std::string& s) { to.model = read_word("the model", s, nn::model_names()); })
       .required();
   add_size(command, "--batch-size", "Samples", to.batch);
-  add_integer(command, "--layers", "N", "Hidden layers of the mlp [90]", to.layers, 0, 1000);
+  add_integer(command, "--layers", "N", "Hidden layers of the mlp [90]", to.layers, 1, 1000);
   add_name(command, "--precision", "NAME", kPrecisionHelp, to.precision, kPrecisions);
 }
 

@@ -71,7 +71,7 @@ void add_link_options(const Command& command, LinkArguments& to) {
 
 std::vector<int64_t> parse_sizes(const std::string& option, const std::string& text) {
   std::vector<int64_t> sizes;
-  for (const std::string& entry : split(text, ',')) {
+  for (const std::string& entry : read_list(option, text)) {
     sizes.push_back(parse_byte_count(option, entry, 1));
     if (sizes.size() > 1 && sizes[sizes.size() - 2] >= sizes.back())
       throw Error(bad_argument(option, " is '", text, "', whose entry '", entry,

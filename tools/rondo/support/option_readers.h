@@ -60,6 +60,13 @@ inline std::string read_path(const std::string& option, const std::string& text)
   throw Error(bad_argument(option, " is empty, must be a path"));
 }
 
+// The elements of "1,2,4", none of them empty.
+inline std::vector<std::string> read_list(const std::string& option, const std::string& text) {
+  std::vector<std::string> list = split(text, ',');
+  if (std::ranges::find(list, "") == list.end()) return list;
+  throw Error(bad_argument(option, " is '", text, "', must have no empty element"));
+}
+
 // "0.49,0.48,0.45"
 inline std::vector<float> read_numbers(const std::string& option, const std::string& text) {
   std::vector<float> numbers;
@@ -136,6 +143,15 @@ Option add_integer(const Command& command, const std::string& names, const std::
 inline Option add_numbers(const Command& command, const std::string& name, const std::string& help,
                           std::vector<float>& to) {
   return command.add(name, "LIST", help, [&to, name](const std::string& s) { to = read_numbers(name, s); });
+}
+
+// --mean, of images whose values are from 0 to 1.
+inline Option add_means(const Command& command, const std::string& help, std::vector<float>& to) {
+  return command.add("--mean", "LIST", help, [&to](const std::string& s) {
+    to = read_numbers("--mean", s);
+    if (std::ranges::any_of(to, [](float value) { return value < 0 || value > 1; }))
+      throw Error(bad_argument("--mean is '", s, "', must be from 0 to 1, as the values of the images"));
+  });
 }
 
 template <class To>

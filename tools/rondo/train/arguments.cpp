@@ -166,8 +166,8 @@ void add_augmentation(const Command& app, NetworkArguments& to) {
   const Option normalize = app.add_flag(
       "--normalize", to.normalize,
       "Subtract each channel's mean over the training images and divide by its standard deviation");
-  const Option mean = add_numbers(
-      app, "--mean", "Means of the channels for the normalisation, of values from 0 to 1", to.mean);
+  const Option mean =
+      add_means(app, "Means of the channels for the normalisation, of values from 0 to 1", to.mean);
   const Option deviation =
       add_numbers(app, "--std", "Standard deviations of the channels, with --mean", to.stddev);
   mean.needs(deviation).excludes(normalize);

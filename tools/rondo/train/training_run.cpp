@@ -91,7 +91,10 @@ FashionMnist load_fashion_mnist_images(const ImageTraining& arguments) {
 
 IdxDataSet load_images(const ImageTraining& arguments, bool classes_are_known) {
   const DataFolder folder = data_folder(arguments);
-  IdxDataSet data = load_idx_folder(folder.path, {.classes = arguments.classes.value_or(kMostClasses)});
+  IdxDataSet data = load_idx_folder(folder.path, {.classes = kMostClasses});
+  if (arguments.classes && *arguments.classes < data.classes)
+    throw Error(bad_argument("--classes is ", *arguments.classes, ", must be at least ", data.classes,
+                             ": the largest label in ", folder.path, " is ", data.classes - 1));
   if (!folder.named && !is_fashion_mnist(data))
     static_cast<void>(load_fashion_mnist(folder.path, Checksums::require));  // throws: it names the file
   data.classes = arguments.classes.value_or(data.classes);
