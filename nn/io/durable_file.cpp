@@ -138,7 +138,11 @@ class Temporary {
 
  private:
   void check(int result) const {
-    if (result != 0) failed(path_, "writing failed, the file is unchanged");
+    if (result == 0) return;
+    const int why = errno;  // access() changes it
+    const bool has_old = access(target_.c_str(), F_OK) == 0;
+    errno = why;
+    failed(path_, has_old ? "writing failed, the file is unchanged" : "writing failed, no file was written");
   }
   void write(std::span<const std::byte> rest) {
     while (!rest.empty()) {

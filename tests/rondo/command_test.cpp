@@ -446,8 +446,30 @@ TEST_F(Command, AFileBeyondTheLimitIsAFailure) {
   signal(SIGXFSZ, handler);
   EXPECT_EQ(outcome.code, 1) << outcome.out;
   EXPECT_EQ(outcome.err, "rondo: " + (results_ / "trace.json") +
-                             ": writing failed, the file is unchanged (File too large)\n");
+                             ": writing failed, no file was written (File too large)\n");
   EXPECT_EQ(results_.files(), 0u) << "a temporary is left";
+}
+
+// A launcher's processes write to a terminal of its own, whatever its output is.
+TEST_F(Command, UnderALauncherThereAreNoColours) {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+  ASSERT_GE(terminal, 0);
+  ASSERT_EQ(grantpt(terminal), 0);
+  ASSERT_EQ(unlockpt(terminal), 0);
+  unsetenv("NO_COLOR");
+  setenv("TERM", "xterm", 1);
+  const int keeps_it_open = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+  for (const bool launched : {false, true}) {
+    if (launched) setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
+    EXPECT_EQ(run(words_of("train lenet " + small()), ptsname(terminal)).code, 0);
+    std::string text(1 << 16, ' ');
+    text.resize(static_cast<size_t>(std::max<ssize_t>(read(terminal, text.data(), text.size()), 0)));
+    EXPECT_EQ(missing(text, {"lenet"}), "");
+    EXPECT_EQ(text.find("\x1b[") == std::string::npos, launched) << text;
+  }
+  unsetenv("OMPI_COMM_WORLD_SIZE");
+  close(keeps_it_open);
+  close(terminal);
 }
 
 // Otherwise a file that the program opens would get its number and what it prints.
