@@ -596,10 +596,12 @@ TEST_F(CheckpointFile, StatisticsOfEachReplicaNeedAsManyReplicas) {
       "training without --no-sync-bn";
   EXPECT_EQ(refused_load(two),
             "it has separate running statistics for 3 replicas, the model has 2 replicas with separate "
-            "statistics" + advice);
+            "statistics" +
+                advice);
   EXPECT_EQ(refused_parameters(shared),
             "it has separate running statistics for 3 replicas, the model has 3 replicas with shared "
-            "statistics" + advice);
+            "statistics" +
+                advice);
   Training again(3, make_sgd, false);
   load_parameters(path_, again.model);
   EXPECT_TRUE(all_equal_bits(again.predictions(), three.predictions()));

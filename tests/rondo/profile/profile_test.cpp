@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/tests/rondo/support/files.h>
+#include <rondo/tools/rondo/profile/compiled_kernels.h>
 #include <rondo/tools/rondo/profile/draw.h>
 #include <rondo/tools/rondo/profile/profile.h>
 #include <rondo/tools/rondo/profile/source_place.h>
@@ -21,6 +22,18 @@ TEST(ProfileWithoutObserving, IsRefused) {
     FAIL() << "a profile of nothing";
   } catch (const Error& error) {
     EXPECT_EQ(test::missing(error.what(), {"tools/profile, in Rondo's source folder"}), "");
+  }
+}
+
+TEST(CompiledKernels, SaysWhatTheFileMustBe) {
+  const test::TemporaryDirectory folder;
+  for (const char* text : {"3", "{\"kernels\": {\"a.cu: a\": {\"90\": {\"registers\": \"x\"}}}}", "[", ""}) {
+    test::write_file(folder / "budget.json", test::bytes_of(text));
+    const std::string message = test::error_of([&] { CompiledKernels(folder / "budget.json"); });
+    EXPECT_EQ(
+        test::missing(message, {"--compiled is ", "budget.json, must be a budget of tools/sass-report: {"}),
+        "");
+    EXPECT_EQ(message.find("json.exception"), std::string::npos) << message;
   }
 }
 
