@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,17 @@ TEST(Buffer, TakesAsManyElementsAsItHas) {
   Buffer<int32_t> empty(0);
   empty.upload({});
   EXPECT_EQ(refusal_of([&] { empty.upload(kept); }), "upload of 3 elements into a buffer of 0");
+}
+
+// Such sizes come from saturated products, which are no one's number.
+TEST(Buffer, TooLargeASizeIsNotNamed) {
+  try {
+    Buffer<char>(std::numeric_limits<int64_t>::max());
+    FAIL() << "it was allocated";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status().code(), StatusCode::out_of_resources);
+    EXPECT_STREQ(error.what(), "allocating device memory: more than 2^57 bytes");
+  }
 }
 
 TEST(Buffer, HasNoNegativeSize) {
