@@ -8,6 +8,8 @@
 #include <rondo/tests/support/status_checks.h>
 
 #include <cmath>
+#include <string_view>
+#include <vector>
 
 namespace rondo::test {
 namespace {
@@ -70,8 +72,12 @@ TEST(AvgPoolReluBackward, GivesTheGradientWhereTheReluIsActive) {
 TEST(MaxPool, ForwardIsExactAndBackwardGoesToTheFirstMaximum) {
   const Stream stream;
   for (const PoolCase& c : max_pool_cases())
-    for (const bool ties : {false, true}) {
-      const std::vector<float> x = ties ? tied_values(c.x_size(), 5) : normal_values(c.x_size(), 5);
+    for (const std::string_view of : {"distinct values", "ties", "ties and NaN"}) {
+      SCOPED_TRACE(of);
+      std::vector<float> x =
+          of == "distinct values" ? normal_values(c.x_size(), 5) : tied_values(c.x_size(), 5);
+      if (of == "ties and NaN")
+        for (size_t i = 3; i < x.size(); i += 7) x[i] = NAN;
       const std::vector<float> dy = exact_values(c.y_size(), 6);
       const MaxPoolReference want = max_pool_reference(c, x, dy);
       const GuardedBuffer<float> in_x(x, c.offset), in_dy(dy, c.offset);
@@ -81,7 +87,7 @@ TEST(MaxPool, ForwardIsExactAndBackwardGoesToTheFirstMaximum) {
       ASSERT_TRUE(ok(max_pool_backward(c.x_view(dx.data()), c.y_view(in_dy.data()), c.y_view(y.data()),
                                        c.x_view(in_x.data()), c.window, stream)))
           << c;
-      EXPECT_TRUE(all_near(dx.download(), want.dx, 0)) << c << (ties ? " with ties" : "");
+      EXPECT_TRUE(all_near(dx.download(), want.dx, 0)) << c;
     }
 }
 

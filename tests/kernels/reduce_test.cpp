@@ -80,7 +80,8 @@ TEST(BiasGradient, ErrorIsWithinItsBound) {
 }
 
 TEST(BiasGradient, BetaAddsToTheOldValue) {
-  for (const Case& c : {Case{0, 3, 3, 0}, Case{100, 20, 20, 0}, Case{1000, 20, 20, 1}}) {
+  for (const Case& c : {Case{0, 3, 3, 0}, Case{100, 20, 20, 0}, Case{1000, 20, 20, 1}, Case{100, 300, 300, 0},
+                        Case{1000, 300, 301, 1}}) {
     const std::vector<float> x = exact_values(c.rows * c.stride, 3), db = exact_values(c.cols, 4);
     std::vector<double> want = column_sums(x, c).sum;
     for (size_t j = 0; j < want.size(); ++j) want[j] += -0.5 * db[j];

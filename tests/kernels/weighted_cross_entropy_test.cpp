@@ -15,12 +15,15 @@
 namespace rondo::test {
 namespace {
 
+constexpr int32_t kIgnored = -7;
+
 struct Case {
   Floats weights = {};  // empty: none
   double smoothing = 0;
   LossReduction reduction = LossReduction::mean;
   float scale = 1;
   bool in_place = false, with_losses = true;
+  int32_t ignored = kIgnored;
 };
 
 struct Expected {
@@ -48,8 +51,6 @@ Expected expected(const std::vector<Doubles>& logits, const std::vector<Doubles>
   return all;
 }
 
-constexpr int32_t kIgnored = -7;
-
 template <class T>
 class WeightedCrossEntropy : public testing::Test {
  protected:
@@ -66,7 +67,7 @@ class WeightedCrossEntropy : public testing::Test {
     GuardedBuffer<float> loss(1), losses(logits.rows);
     GuardedBuffer<unsigned char> workspace(cross_entropy_workspace_bytes(logits.rows, logits.cols));
     const CrossEntropyOptions options = {{c.weights.empty() ? nullptr : weights.data(), weights.size()},
-                                         kIgnored,
+                                         c.ignored,
                                          static_cast<float>(c.smoothing),
                                          c.reduction,
                                          c.scale};
@@ -244,6 +245,13 @@ TYPED_TEST(WeightedCrossEntropy, IgnoredRowsAndBadLabels) {
       EXPECT_EQ(got.losses[0], ignored.losses[0]);
       EXPECT_EQ(got.gradient.row(2), Doubles(static_cast<size_t>(cols)));
     }
+    // A class may be ignored, too.
+    const auto class_1 = this->run(logits, {0, 1, 2, 1}, nullptr, {.ignored = 1});
+    EXPECT_EQ(class_1.loss, ignored.loss);
+    EXPECT_EQ(class_1.losses, ignored.losses);
+    EXPECT_EQ(class_1.gradient.row(0), ignored.gradient.row(0));
+    EXPECT_EQ(class_1.gradient.row(1), Doubles(static_cast<size_t>(cols)));
+
     const auto none = this->run(logits, std::vector<int32_t>(4, kIgnored), nullptr, {});
     EXPECT_TRUE(std::isnan(none.loss)) << "the mean of no rows";
     EXPECT_EQ(
