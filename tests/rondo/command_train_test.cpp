@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/core/text.h>
+#include <rondo/nn/checkpoint/checkpoint.h>
 #include <rondo/nn/io/safetensors.h>
 #include <rondo/tests/rondo/support/built_program.h>
 #include <rondo/tests/rondo/support/devices.h>
@@ -387,6 +388,14 @@ TEST_F(CommandTrain, ResNetOnTwoDevices) {
   EXPECT_EQ(log_in(results_ / "log.csv").size(), 2u);
   EXPECT_EQ(XmlCheck::fault(read_text(results_ / "plot.svg")), "");
   EXPECT_FALSE(nlohmann::json::parse(read_text(results_ / "trace.json"))["traceEvents"].empty());
+}
+
+TEST_F(CommandTrain, TheSeedIsThatOfTheSampleOrderToo) {
+  const std::string path = results_ / "seeded";
+  ASSERT_EQ(run_line(lenet("--epochs 1 --seed 3 --save " + path)).code, 0);
+  const std::optional<nn::TrainingState> state = nn::read_training_state(path);
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->seed, 3u);
 }
 
 // The options of the table in docs/training.md that change the numbers of a training, for the programs other

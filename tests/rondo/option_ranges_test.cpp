@@ -110,7 +110,7 @@ const std::map<std::string, Ranges>& all_ranges() {
       {"profile batch-norm", with(profile, {{"--rows", {1, kElements}}, {"--channels", {1, kElements}}})},
       {"profile cross-entropy", with(profile, {{"--rows", {1, kElements}}, {"--classes", {1, kElements}}})},
       {"profile all-reduce", with(profile, {{"--devices", {2, 64}}, {"--bytes", {2, kElements}}})},
-      {"profile train", with(profile, {{"--batch-size", {1, kElements}}, {"--layers", {0, 1000}}})},
+      {"profile train", with(profile, {{"--batch-size", {1, kElements}}, {"--layers", {1, 1000}}})},
       {"summary",
        {{"--batch", {1, 1'000'000}}, {"--checkpoint-layers", {0, 1'000'000}}, {"--classes", {2, 256}}}},
       {"convert", {{"--classes", {2, 256}}}},

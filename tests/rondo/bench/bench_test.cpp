@@ -323,6 +323,33 @@ TEST(Bench, CsvHasALineForEachRow) {
   }
 }
 
+// Each figure is another number.
+TEST(Bench, CsvHasTheFiguresOfItsColumns) {
+  BenchReport report;
+  report.peer = "a peer";
+  BenchRow& row = report.rows.emplace_back();
+  row.times.samples = {1, 2, 3};
+  row.times.calls_per_sample = 5;
+  row.times.seconds = {.p5 = 1, .median = 2, .p95 = 3, .p99 = 4};
+  row.peer.seconds = {.p5 = 6, .median = 7, .p95 = 8, .p99 = 9};
+  row.work.flops = 20, row.work.bytes = 24;
+  row.bound.name = "copy bandwidth", row.bound.seconds = 1.5;
+  const Strings lines = text_lines(bench_csv(report));
+  ASSERT_EQ(lines.size(), 2u);
+  const Strings head = split(lines[0], ','), cells = split(lines[1], ',');
+  ASSERT_EQ(cells.size(), head.size());
+  std::map<std::string, std::string> values;
+  for (size_t i = 0; i < head.size(); ++i) values[head[i]] = cells[i];
+  const std::map<std::string, double> want = {
+      {"samples", 3},         {"calls_per_sample", 5}, {"p5_seconds", 1},         {"median_seconds", 2},
+      {"p95_seconds", 3},     {"p99_seconds", 4},      {"flops_per_second", 10},  {"bytes_per_second", 12},
+      {"bound_seconds", 1.5}, {"share", 0.75},         {"peer_median_seconds", 7}};
+  for (const auto& [name, value] : want) {
+    ASSERT_TRUE(values.contains(name)) << name;
+    EXPECT_EQ(std::stod(values[name]), value) << name;
+  }
+}
+
 TEST(Bench, TheTableHasARowForEachSizeAndNamesTheMachine) {
   const std::string text = output_of("gemm --sweep m=16:64:x2 --shape n=8,k=8 --samples 2 --math tf32");
   const Strings lines = text_lines(text);
