@@ -86,9 +86,12 @@ class Buffer {
     if (size == 0) return;
     if (size < 0) throw Error(bad_argument("allocating ", size, " elements of device memory"));
     const int64_t bytes = saturating_product({size, sizeof(T)});
-    if (bytes > kMaxBytes)
-      throw Error(Status(StatusCode::out_of_resources,  // without `size`, which may be a saturated product
-                         "allocating device memory: more than 2^57 bytes"));
+    if (bytes > kMaxBytes) {
+      const bool saturated = size == INT64_MAX;  // the true size of a product is not known
+      throw Error(Status(StatusCode::out_of_resources,
+                         concat("allocating ", saturated ? "" : concat(size, " elements of "),
+                                "device memory: more than 2^57 bytes")));
+    }
     throw_if_error(from_cuda(cudaMalloc(reinterpret_cast<void**>(&data_), static_cast<size_t>(bytes)),
                              concat("allocating ", bytes, " bytes of device memory")));
   }

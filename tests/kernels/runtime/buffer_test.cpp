@@ -41,7 +41,7 @@ TEST(Buffer, TakesAsManyElementsAsItHas) {
 }
 
 // Such sizes come from saturated products, which are no one's number.
-TEST(Buffer, TooLargeASizeIsNotNamed) {
+TEST(Buffer, ASaturatedSizeIsNotNamed) {
   try {
     Buffer<char>(std::numeric_limits<int64_t>::max());
     FAIL() << "it was allocated";
