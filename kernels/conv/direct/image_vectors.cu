@@ -291,8 +291,9 @@ Status conv2d_by_image_vectors(const char* name, ConvOperation operation, float*
   const int rows = forward ? g.p : ceil_div(g.h, g.stride_h);
   const int64_t wanted = ceil_div<int64_t>(4 * int64_t{device.multiprocessors}, p.groups * phases);
   p.bands = static_cast<int>(std::clamp<int64_t>(wanted, 1, std::max(1, rows / (2 * p.rows_together))));
-  const LaunchShape shape = {.grid_x = saturating_product({p.bands, p.groups, phases}),
-                             .shared_bytes = shared_bytes_of(operation, g)};
+  const LaunchShape shape = {
+      .grid_x = saturating_product({p.bands, p.groups, phases}),
+      .shared_bytes = std::max<int64_t>(shared_bytes_of(operation, g), sizeof(Shared))};
   const int chunk = best_chunk(channels);
   return forward ? launch_image_vectors<ConvOperation::forward>(name, chunk, shape, p, stream)
                  : launch_image_vectors<ConvOperation::data_gradient>(name, chunk, shape, p, stream);
