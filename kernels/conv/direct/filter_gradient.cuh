@@ -231,6 +231,24 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
   }
 }
 
+// For VectorThreads: the widest vector that fits(), of kMost channels, a half, a quarter, ..., at least 4; 0 if
+// none does.
+template <int kMost, class Fits>
+int widest_vector(const Fits& fits) {
+  for (int channels = kMost; channels >= 4; channels /= 2)
+    if (fits(channels)) return channels;
+  return 0;
+}
+// Returns run.template operator()<channels>() for what widest_vector<kMost>() returned, unless it is 0.
+template <int kMost, class Run>
+Status with_vector(int channels, const Run& run) {
+  if constexpr (kMost >= 4) {
+    if (channels == kMost) return run.template operator()<kMost>();
+    return with_vector<kMost / 2>(channels, run);
+  }
+  return {};
+}
+
 // For VectorThreads: the most out channels of a vector. There are registers for the sums of kTaps taps, the
 // values of dy and those of x.
 constexpr int kVectorChannels = kTileRegisters.count / (kTaps + 4) * kTileRegisters.lanes;
@@ -241,9 +259,9 @@ inline int vector_channels(const ConvGeometry& g) {
   const InChannels kind = in_channels_of(g);
   if (g.groups == 1) return kVectorChannels;
   if (kind == InChannels::any) return 0;
-  for (int channels = kVectorChannels; channels >= 4; channels /= 2)
-    if (kind == InChannels::adjacent ? channels <= g.k : g.k / g.groups % channels == 0) return channels;
-  return 0;
+  return widest_vector<kVectorChannels>([&](int channels) {
+    return kind == InChannels::adjacent ? channels <= g.k : g.k / g.groups % channels == 0;
+  });
 }
 
 // sum += what the channels of `dy` read * dy.
@@ -276,6 +294,7 @@ __device__ __forceinline__ void sum_filter_gradient_by_vectors(const GradientPar
   const int64_t rows = static_cast<int64_t>(g.images) * g.p;
   const int64_t begin = blockIdx.x * p.rows_per_part, end = min(begin + p.rows_per_part, rows);
   const T* const dy_end = p.dy + rows * g.q * g.k;
+  const bool sums_bias = kBias && tap0 == 0;
   Vec<N> totals[kTaps + 1];
   for (Vec<N>& total : totals) total = Vec<N>::zero();
   for (int64_t first = begin; first < begin + row_threads; ++first) {
@@ -290,7 +309,7 @@ __device__ __forceinline__ void sum_filter_gradient_by_vectors(const GradientPar
       for (int q = 0; q < g.q; ++q, dy += g.k) {
         // Behind the last channel are those of the next pixel, whose sums are not stored.
         const Vec<N> vec = load_channels<N>(dy, dy + N <= dy_end ? N : channels);
-        if (kBias) of_bias.add(vec);
+        if (sums_bias) of_bias.add(vec);
         const int w0 = q * g.stride_w - g.pad_w;
         const T* const from = image + (static_cast<int64_t>(h0) * g.w + w0) * g.c;
         if (rows_inside && w0 >= 0 && w0 + last_w < g.w) {
@@ -309,7 +328,7 @@ __device__ __forceinline__ void sum_filter_gradient_by_vectors(const GradientPar
     for (int t = 0; t < kTaps; ++t) totals[t].add(sums[t]);
     totals[kTaps].add(of_bias);
   }
-  for (int t = 0; t < (kBias && tap0 == 0 ? kTaps + 1 : kTaps); ++t) {
+  for (int t = 0; t < (sums_bias ? kTaps + 1 : kTaps); ++t) {
     const bool is_bias = t == kTaps;
     const int tap = tap0 + t;
     if (!is_bias && tap >= g.patch) continue;

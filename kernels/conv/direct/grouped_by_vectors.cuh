@@ -147,12 +147,13 @@ __global__ void grouped_by_vectors_kernel(const VectorParameters<T> parameters) 
   }
 }
 
+constexpr int kMostLanes = 2 * kTileRegisters.lanes;
+
 // The channels of a vector: of one group, or of groups with one channel; 0 if there is no such vector.
 inline int lanes_of_group(const Channels& channels) {
   const bool depthwise = channels.in_group == 1 && channels.sources == 1;
-  for (int lanes = 2 * kTileRegisters.lanes; lanes >= 4; lanes /= 2)
-    if (depthwise ? lanes <= channels.results : channels.in_group % lanes == 0) return lanes;
-  return 0;
+  return direct::widest_vector<kMostLanes>(
+      [&](int lanes) { return depthwise ? lanes <= channels.results : channels.in_group % lanes == 0; });
 }
 
 constexpr int64_t kMostWeights = 16 << 10;  // floats of the weights of a block, if it has several vectors
@@ -182,23 +183,12 @@ Status launch_grouped_by_vectors(const char* name, const Parameters<T>& common, 
   const LaunchShape shape = {
       .grid_x = common.pixels > 0 ? p.common.chunks * p.bands : 0,
       .shared_bytes = static_cast<int64_t>(sizeof(float)) * (list_floats(g) + p.vectors * per_vector)};
-  Status status;
-  const auto launch_if = [&]<int kLanes>() {
-    if constexpr (kVectorTiles && kLanes >= 4) {
-      if (lanes != kLanes) return;
-      status = channels.in_group == 1
-                   ? launch(name, shape, stream,
-                            grouped_by_vectors_kernel<kLanes, T, operation, InChannels::adjacent>, p)
-                   : launch(name, shape, stream,
-                            grouped_by_vectors_kernel<kLanes, T, operation, InChannels::same>, p);
-    }
-  };
-  constexpr int kMost = 2 * kTileRegisters.lanes;
-  launch_if.template operator()<kMost>();
-  launch_if.template operator()<kMost / 2>();
-  launch_if.template operator()<kMost / 4>();
-  launch_if.template operator()<kMost / 8>();
-  return status;
+  return direct::with_vector<kMostLanes>(lanes, [&]<int kLanes>() {
+    const auto kernel = channels.in_group == 1
+                            ? grouped_by_vectors_kernel<kLanes, T, operation, InChannels::adjacent>
+                            : grouped_by_vectors_kernel<kLanes, T, operation, InChannels::same>;
+    return launch(name, shape, stream, kernel, p);
+  });
 }
 
 }  // namespace rondo::grouped

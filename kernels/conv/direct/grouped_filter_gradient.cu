@@ -30,26 +30,17 @@ Status grouped_filter_gradient(const FilterGradient& to, const T* dy, const T* x
                                int64_t parts, float* workspace, cudaStream_t stream) {
   if constexpr (kVectorTiles) {
     if (const int channels = direct::vector_channels(g); use_vector_threads() && channels > 0) {
-      Status status;
-      const auto launch_if = [&]<int N, InChannels kIn>() {
-        if constexpr (N >= 4) {
-          if (channels != N || kIn != direct::in_channels_of(g)) return;
+      return direct::with_vector<direct::kVectorChannels>(channels, [&]<int N>() {
+        const auto launch = [&]<InChannels kIn>() {
           const auto kernel = to.db ? grouped_filter_gradient_by_vectors<T, N, kIn, true>
                                     : grouped_filter_gradient_by_vectors<T, N, kIn, false>;
-          status = direct::launch_filter_gradient<kIn, true>("grouped_filter_gradient", kernel, to, dy, x, g,
-                                                             parts, workspace, stream);
-        }
-      };
-      const auto launch_for = [&]<int N>() {
-        launch_if.template operator()<N, InChannels::same>();
-        launch_if.template operator()<N, InChannels::adjacent>();
-      };
-      constexpr int kMost = direct::kVectorChannels;
-      launch_for.template operator()<kMost>();
-      launch_for.template operator()<kMost / 2>();
-      launch_for.template operator()<kMost / 4>();
-      launch_for.template operator()<kMost / 8>();
-      return status;
+          return direct::launch_filter_gradient<kIn, true>("grouped_filter_gradient", kernel, to, dy, x, g,
+                                                           parts, workspace, stream);
+        };
+        return direct::in_channels_of(g) == InChannels::same
+                   ? launch.template operator()<InChannels::same>()
+                   : launch.template operator()<InChannels::adjacent>();
+      });
     }
   }
   const auto launch = [&]<InChannels kIn>() {

@@ -254,7 +254,7 @@ bool image_vectors_fit(ConvOperation operation, const ConvGeometry& g, const Dev
 
 // Compares the parts of the lanes that results fill. With equal parts a data gradient is as quick as an
 // implicit GEMM or quicker, and a forward pass is slower where its sums are short. With full lanes,
-// few_channels_forward() takes 1.2 to 4 times as long.
+// few_channels_forward() takes 1.2 to 4 times as long (rondo bench conv, AMD EPYC with AVX-512).
 bool prefers_image_vectors(ConvOperation operation, const ConvGeometry& g, const DeviceProperties& device) {
   if (!image_vectors_fit(operation, g, device)) return false;
   constexpr int kColumns = 2 * kImages;  // of a register tile of an implicit GEMM
