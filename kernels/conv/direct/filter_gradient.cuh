@@ -231,8 +231,8 @@ __device__ __forceinline__ void sum_filter_gradient(const GradientParameters<T>&
   }
 }
 
-// For VectorThreads: the widest vector that fits(), of kMost channels, a half, a quarter, ..., at least 4; 0 if
-// none does.
+// For VectorThreads: the widest vector that fits(), of kMost channels, a half, a quarter, ..., at least 4; or
+// 0 if none does.
 template <int kMost, class Fits>
 int widest_vector(const Fits& fits) {
   for (int channels = kMost; channels >= 4; channels /= 2)
