@@ -6,7 +6,10 @@
 #include <climits>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <numeric>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -182,6 +185,34 @@ TEST_F(HostMemory, FreeTakesOnlyAllocatedPointers) {
   EXPECT_EQ(none, nullptr);
   CUDA_ERROR(cudaMalloc(static_cast<void**>(nullptr), 4), cudaErrorInvalidValue);
   CUDA_ERROR(cudaHostAlloc(&none, 4, 0x80), cudaErrorInvalidValue);
+}
+
+// The flags of the pages at `address` (proc(5)), such as "rd wr hg"; empty if Linux does not say.
+std::string page_flags(const void* address) {
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  std::ifstream file("/proc/self/smaps");
+  bool here = false;
+  for (std::string line; std::getline(file, line);) {
+    uintptr_t begin, end;
+    char dash;
+    if (std::istringstream range(line); range >> std::hex >> begin >> dash >> end && dash == '-')
+      here = begin <= wanted && wanted < end;
+    else if (here && line.starts_with("VmFlags:"))
+      return line.substr(sizeof("VmFlags:") - 1);
+  }
+  return "";
+}
+
+TEST_F(HostMemory, LargeAllocationsAskForHugePages) {
+  constexpr size_t kMebibyte = 1 << 20;
+  if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) GTEST_SKIP() << "no huge pages";
+  // The last page of each is at least half full.
+  for (const size_t bytes : {kMebibyte, 3 * kMebibyte, 16 * kMebibyte}) {
+    const char* const memory = allocate<char>(bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % (2 * kMebibyte), 0) << bytes;
+    EXPECT_NE((page_flags(memory) + " ").find(" hg "), std::string::npos) << bytes;
+    EXPECT_NE((page_flags(memory + bytes - 1) + " ").find(" hg "), std::string::npos) << bytes;
+  }
 }
 
 TEST_F(HostMemory, PointerAttributesNameTheDevice) {
