@@ -20,15 +20,23 @@ constexpr int shared_bytes_of(Order a) {
                                : sizeof(TileShared<Tile, Order::mn_major>);
 }
 
+template <class Tile>
+TileInfo info_of(double efficiency) {
+  TileInfo info = {Tile::kId,
+                   shared_bytes_of<Tile>(Order::k_major),
+                   shared_bytes_of<Tile>(Order::mn_major),
+                   Tile::kId.m,
+                   Tile::kId.n,
+                   efficiency};
+  if constexpr (Tile::kId.instruction == Instruction::vector_fma)
+    info.step_m = Tile::kPerThreadM, info.step_n = Tile::kPerThreadN;
+  return info;
+}
+
 template <class... Rows>
 void add(std::vector<TileInfo>& to, const std::tuple<Rows...>& rows) {
-  std::apply(
-      [&](const auto&... row) {
-        (to.push_back({Rows::Tile::kId, shared_bytes_of<typename Rows::Tile>(Order::k_major),
-                       shared_bytes_of<typename Rows::Tile>(Order::mn_major), row.efficiency}),
-         ...);
-      },
-      rows);
+  std::apply([&](const auto&... row) { (to.push_back(info_of<typename Rows::Tile>(row.efficiency)), ...); },
+             rows);
 }
 
 std::vector<TileInfo> all_tiles() {

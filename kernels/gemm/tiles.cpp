@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <limits>
 
 namespace rondo {
@@ -19,6 +20,28 @@ const TileInfo& tile_info(const TileId& id) {
   assert(tile != nullptr);
   return *tile;
 }
+
+namespace {
+
+// estimated_time() of vector tiles, which leave out register tiles without results. A block copies all rows
+// and columns of its tile: a copied value counts as kCopy multiply-adds, an estimate that agrees with measured
+// products of all tiles within a tenth.
+double time_of_vector_tile(int64_t m, int64_t n, int64_t splits, const TileInfo& tile, int multiprocessors) {
+  constexpr double kCopy = 16;
+  const auto computed = [](int64_t outer, int step) {
+    return static_cast<double>(ceil_div<int64_t>(outer, step)) * step;
+  };
+  const double rows = computed(m, tile.step_m), columns = computed(n, tile.step_n);
+  const double tiles = static_cast<double>(ceil_div<int64_t>(m, tile.id.m)) *
+                       static_cast<double>(ceil_div<int64_t>(n, tile.id.n));
+  if (tiles == 0) return 0;
+  const double copies = kCopy * (tile.id.m + tile.id.n);
+  const double largest = std::min<double>(rows, tile.id.m) * std::min<double>(columns, tile.id.n);
+  const double of_busiest = std::ceil(tiles * static_cast<double>(splits) / multiprocessors);
+  return std::max(of_busiest * (rows * columns / tiles + copies), largest + copies);
+}
+
+}  // namespace
 
 TileId choose_tile(int64_t m, int64_t n, int64_t splits, const TileNeeds& needs,
                    const DeviceProperties& device) {
@@ -42,8 +65,10 @@ TileId choose_tile(int64_t m, int64_t n, int64_t splits, const TileNeeds& needs,
     if (!suits(tile, vectors)) continue;
     if (smallest == nullptr || shared_bytes(tile, needs) < shared_bytes(*smallest, needs)) smallest = &tile;
     if (!fits(tile)) continue;
-    const double time = estimated_time({m, n, 1}, splits, tile.id.m, tile.id.n, tile.efficiency,
-                                       std::max(1, device.multiprocessors));
+    const int multiprocessors = std::max(1, device.multiprocessors);
+    const double time =
+        vectors ? time_of_vector_tile(m, n, splits, tile, multiprocessors)
+                : estimated_time({m, n, 1}, splits, tile.id.m, tile.id.n, tile.efficiency, multiprocessors);
     if (time < least) {
       best = &tile;
       least = time;

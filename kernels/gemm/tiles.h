@@ -16,7 +16,9 @@ namespace rondo {
 struct TileInfo {
   TileId id;
   int bytes_k_major, bytes_mn_major;  // shared memory of a block's k-tiles, for each order of A
-  // The rate of a full tile's multiply-adds, relative to others of its instruction and arithmetic.
+  int step_m, step_n;  // rows and columns that are computed together: of a vector tile its register tile
+  // The rate of a full tile's multiply-adds, relative to others of its instruction and arithmetic. That of a
+  // vector tile is not used: its copies are counted.
   double efficiency;
 };
 // The tiles of this build: by multiply-adds, by mma.sync, by wgmma, then by vector registers, which a GPU

@@ -90,7 +90,11 @@ TEST(GemmConfig, VectorTilesAreOnlyForDevicesWithVectors) {
   if (!present) return;
   EXPECT_EQ(choose_tile(25088, 64, 1, kGatherNeeds, {2, kSm90, true}), vector_tile(192, 64));
   EXPECT_EQ(choose_tile(6272, 128, 1, kGatherNeeds, {2, kSm90, true}), vector_tile(192, 128));
-  EXPECT_EQ(choose_tile(512, 512, 1, kGatherNeeds, {2, kSm90, true}), vector_tile(128, 128));
+  // Rows and columns without results are not computed: 6 tiles of 192 are as good for 1024 rows as 8 of 128.
+  EXPECT_EQ(choose_tile(1024, 1024, 1, kGatherNeeds, {2, kSm90, true}), vector_tile(192, 128));
+  // A tile for each of the processors: of half of the columns, rather than of 128 rows and 2.
+  EXPECT_EQ(choose_tile(256, 128, 1, kGatherNeeds, {2, kSm90, true}), vector_tile(128, 128));
+  EXPECT_EQ(choose_tile(130, 128, 1, kGatherNeeds, {2, kSm90, true}), vector_tile(192, 64));
   EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, {2, kSm90, true}), vector_tile(128, 32));
 }
 

@@ -30,9 +30,9 @@ using TallVectorTile = VectorTile<M, N, kTallRows>;
 inline constexpr auto kFmaTiles =
     std::tuple{TileRow<Tile128x128>{1.00}, TileRow<Tile64x64>{0.69}, TileRow<Tile128x32>{0.62}};
 inline constexpr auto kVectorFmaTiles =
-    std::tuple{TileRow<VectorTile<128, 128>>{0.92},     TileRow<VectorTile<128, 64>>{0.88},
-               TileRow<VectorTile<128, 32>>{0.74},      TileRow<VectorTile<64, 64>>{0.78},
-               TileRow<TallVectorTile<192, 128>>{1.00}, TileRow<TallVectorTile<192, 64>>{0.95}};
+    std::tuple{TileRow<VectorTile<128, 128>>{1},     TileRow<VectorTile<128, 64>>{1},
+               TileRow<VectorTile<128, 32>>{1},      TileRow<VectorTile<64, 64>>{1},
+               TileRow<TallVectorTile<192, 128>>{1}, TileRow<TallVectorTile<192, 64>>{1}};
 
 // Returns run.template operator()<Tile>() for the tile of fp32 multiply-adds that has the id.
 template <class Run>
