@@ -148,8 +148,7 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
   GatherLoader<KTileA<Tile, Order::k_major>, Tile> a(source, taps.walk, shared.rows, taps.all_visible);
   FilterLoader b(filter, taps.walk, column0);
   Accumulators<Tile> acc;
-  tile_mainloop<Tile, Order::k_major, kOrderB>(acc, shared.tile, a, b,
-                                               ceil_div(taps.walk.length(), Tile::kK));
+  tile_mainloop<Tile, Order::k_major, kOrderB>(acc, shared.tile, a, b, taps.walk.length());
 
   // Only what is needed here stays in registers during the main loop.
   const int columns = operation == ConvOperation::forward ? g.k : g.c;

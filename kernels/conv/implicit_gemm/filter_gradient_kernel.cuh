@@ -56,8 +56,7 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_fi
   MatrixLoader<Order::mn_major, KTileB<Tile, Order::mn_major>, Tile::kN, Tile> b(
       p.dy + first * g.k + column0, g.k, g.k - column0, pixels, p.dy_width);
   Accumulators<Tile> acc;
-  tile_mainloop<Tile, Order::mn_major, Order::mn_major>(acc, shared.tile, a, b,
-                                                        ceil_div<int64_t>(pixels, Tile::kK));
+  tile_mainloop<Tile, Order::mn_major, Order::mn_major>(acc, shared.tile, a, b, pixels);
 
   store_tile<Tile, Order::mn_major>(
       shared.tile, acc, [&]<int N>(int row_in_tile, int column_in_tile, const Vec<N>& sums) {

@@ -23,7 +23,7 @@ struct FilterSource {
 
 // Forward: column = out channel, k = (r, s, c). The filter bank is K-major. A K-major k-tile (of a tensor
 // tile) is copied as it is. For an MN-major k-tile values are transposed during the copy: one by one, or in
-// blocks of 4 x 4 if threads have vector registers.
+// square blocks if threads have vector registers.
 template <class KTile, class Tile>
 class ForwardFilterLoader {
  public:
@@ -99,17 +99,17 @@ class ForwardFilterLoader {
                        from + static_cast<int64_t>(column) * source_.patch, inside && column < columns);
     }
   }
-  // Copies V values along k of 4 columns at a time.
+  // Copies V values along k of all columns at a time, in square blocks.
   template <int V>
   __device__ __forceinline__ void copy_blocks(Element* k_tile) const {
+    constexpr int kSide = V < kTileRegisters.lanes ? V : kTileRegisters.lanes;
     for (int k = 0; k < Tile::kK; k += V) {
       const int columns = k < left_ ? outer() : 0;
       const Element* from = at(walk_.at(walk_.length() - left_ + k), 0);
-      for (int column = 0; column < Tile::kN; column += 4, from += 4 * source_.patch) {
-        RONDO_UNROLL
-        for (int j = 0; j < V; j += 4)
-          copy_transposed<KTile>(k_tile, k + j, column, from + j, source_.patch, columns - column);
-      }
+      for (int column = 0; column < Tile::kN; column += kSide, from += kSide * source_.patch)
+        for (int j = 0; j < V; j += kSide)
+          copy_transposed<KTile, kSide>(k_tile, k + j, column, from + j, source_.patch, columns - column,
+                                        kSide);
     }
   }
   __device__ __forceinline__ const Element* at(const TapPosition& position, int column) const {

@@ -45,22 +45,32 @@ __device__ __forceinline__ void copy_values_then_zeros(float* to, const float* f
   for (i = max(count, 0); i < end; ++i) to[i] = 0;
 }
 
-// Copies a block of 4 x 4 values to (k, outer) of an MN-major k-tile, from K-major memory: 4 values each at
-// `from`, from + stride, ... Only the first `rows` of the four rows exist; the others become zeros.
-template <class KTile>
+// The same for a row of kEnd values, most of which are whole.
+template <int kEnd>
+__device__ __forceinline__ void copy_row(float* to, const float* from, int count) {
+  constexpr int kAtOnce = kEnd % 16 == 0 ? 16 : 4;
+  if (count < kEnd) return copy_values_then_zeros(to, from, count, kEnd);
+  RONDO_UNROLL
+  for (int i = 0; i < kEnd; i += kAtOnce) Vec<kAtOnce>::load_unaligned(from + i).store(to + i);
+}
+
+// Copies a block of N x N values to (k, outer) of an MN-major k-tile, from K-major memory: N values each at
+// `from`, from + stride, ... Of these only `rows` rows of `count` values exist; the others become zeros. For
+// VectorThreads, at any alignment of the source.
+template <class KTile, int N>
 __device__ __forceinline__ void copy_transposed(float* k_tile, int k, int outer, const float* from,
-                                                int64_t stride, int rows) {
-  Vec<4> block[4];
-  if (rows >= 4) {
+                                                int64_t stride, int rows, int count) {
+  Vec<N> block[N];
+  if (rows >= N && count >= N) {
     RONDO_UNROLL
-    for (int i = 0; i < 4; ++i) block[i] = Vec<4>::load(from + i * stride);
+    for (int i = 0; i < N; ++i) block[i] = Vec<N>::load_unaligned(from + i * stride);
   } else {
-    RONDO_UNROLL
-    for (int i = 0; i < 4; ++i) block[i] = i < rows ? Vec<4>::load(from + i * stride) : Vec<4>::zero();
+    for (int i = 0; i < N; ++i)
+      block[i] = i < rows ? Vec<N>::load_some(from + i * stride, count) : Vec<N>::zero();
   }
   transpose(block);
   RONDO_UNROLL
-  for (int i = 0; i < 4; ++i) block[i].store(k_tile + KTile::at(k + i, outer));
+  for (int i = 0; i < N; ++i) block[i].store(k_tile + KTile::at(k + i, outer));
 }
 
 // The part of a thread in a copy that transposes: from memory that is contiguous along k to an MN-major
@@ -117,6 +127,17 @@ class MatrixLoader {
     k_left_ -= kK;
   }
   __device__ __forceinline__ int outer() const { return outer_; }
+  // Fetches part `part` of `parts` of the next k-tile into the cache. For VectorThreads.
+  __device__ __forceinline__ void prefetch(int part, int parts) const {
+    constexpr int kRows = order == Order::k_major ? Outer : kK,
+                  kLength = order == Order::k_major ? kK : Outer;
+    if (k_left_ <= 0) return;
+    const int left = k_left_ < kK ? static_cast<int>(k_left_) : kK;
+    const int rows = min(kRows * (part + 1) / parts, order == Order::k_major ? outer_ : left);
+    const int length = min(kLength, order == Order::k_major ? left : outer_);
+    for (int row = kRows * part / parts; row < rows; ++row)
+      for (int i = 0; i < length; i += 16) __builtin_prefetch(from_ + row * stride_ + i, 0, 2);
+  }
 
  private:
   static constexpr int kK = Tile::kK, kThreads = Tile::kThreads;
@@ -162,31 +183,22 @@ class MatrixLoader {
     }
   }
 
-  // A thread with vector registers copies whole rows. It transposes blocks of 4 x 4 values.
+  // A thread with vector registers copies whole rows, or transposes square blocks.
   __device__ void copy_by_vectors(float* k_tile) const {
     const int k_here = k_left_ < kK ? static_cast<int>(k_left_) : kK;
     if constexpr (order == Order::mn_major) {
       for (int k = 0; k < kK; ++k)
-        copy_values_then_zeros(k_tile + KTile::at(k, 0), from_ + k * stride_, k < k_here ? outer_ : 0, Outer);
+        copy_row<Outer>(k_tile + KTile::at(k, 0), from_ + k * stride_, k < k_here ? outer_ : 0);
     } else if constexpr (KTile::kKMajor) {
       for (int row = 0; row < Outer; ++row)
-        copy_values_then_zeros(k_tile + KTile::at(0, row), from_ + row * stride_, row < outer_ ? k_here : 0,
-                               kK);
+        copy_row<kK>(k_tile + KTile::at(0, row), from_ + row * stride_, row < outer_ ? k_here : 0);
     } else {
-      for (int row = 0; row < Outer; row += 4)
-        for (int k = 0; k < kK; k += 4)
-          if (width_ >= 4)
-            copy_transposed<KTile>(k_tile, k, row, from_ + row * stride_ + k, stride_,
-                                   k < k_here ? outer_ - row : 0);
-          else
-            copy_scalars(k_tile, k, row, k_here);
+      constexpr int kLanes = kTileRegisters.lanes;
+      for (int row = 0; row < Outer; row += kLanes)
+        for (int k = 0; k < kK; k += kLanes)
+          copy_transposed<KTile, kLanes>(k_tile, k, row, from_ + row * stride_ + k, stride_, outer_ - row,
+                                         k_here - k);
     }
-  }
-  // A block of rows that do not begin at multiples of 4 values.
-  __device__ void copy_scalars(float* k_tile, int k, int row, int k_here) const {
-    for (int i = row; i < row + 4; ++i)
-      for (int j = k; j < k + 4; ++j)
-        k_tile[KTile::at(j, i)] = i < outer_ && j < k_here ? from_[i * stride_ + j] : 0.0f;
   }
 
   template <int V>

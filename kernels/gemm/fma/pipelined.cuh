@@ -93,7 +93,7 @@ __device__ __forceinline__ void multiply_part(Accumulators<Tile>& acc,
   MatrixLoader<OrderB, KTileB<Tile, OrderB>, Tile::kN, Tile> b(
       of_b + (OrderB == Order::k_major ? n0 * g.b_stride + k0 : k0 * g.b_stride + n0), g.b_stride, g.n - n0,
       k, copy_width_at(of_b, p.b_width));
-  tile_mainloop<Tile, OrderA, OrderB>(acc, shared, a, b, ceil_div<int64_t>(k, Tile::kK));
+  tile_mainloop<Tile, OrderA, OrderB>(acc, shared, a, b, k);
 }
 
 template <class Tile, Order OrderA, Order OrderB>
@@ -113,7 +113,29 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void gemm_pipe
   });
 }
 
-// A vector tile has all parts of k. While it has more to add, the sum is in the memory of the first part.
+// Stores `rows` rows of a register tile, from (row, column) of the result on, or adds them to the sum of the
+// parts before, which is in the memory of the first part.
+template <int N>
+__device__ RONDO_INLINE_ON_GPU void store_register_tile(const PipelinedParameters<float>& p,
+                                                        const PipelinedResult<float>& result,
+                                                        const Partials& parts, int64_t part, int64_t row,
+                                                        int rows, int64_t column, const float* results) {
+  const int64_t left = p.gemm.n - column;
+  for (int i = 0; i < rows; ++i, ++row) {
+    auto sums = Vec<N>::load(results + i * N);
+    if (parts.count > 1) {
+      float* const sum = parts.row(0, row) + column;
+      sums = (part == 0 ? Vec<N>::zero() : Vec<N>::load_some(sum, left)) + sums;
+      if (part + 1 < parts.count) {
+        sums.store_some(sum, left);
+        continue;
+      }
+    }
+    result.epilogue.store_row(static_cast<float*>(result.c) + row * p.gemm.c_stride, column, p.gemm.n, sums);
+  }
+}
+
+// A vector tile has all parts of k.
 template <class Tile, Order OrderA, Order OrderB>
 __global__ __launch_bounds__(Tile::kThreads) void gemm_by_vectors_kernel(const PipelinedParameters<float> p,
                                                                          const Partials parts) {
@@ -125,16 +147,18 @@ __global__ __launch_bounds__(Tile::kThreads) void gemm_by_vectors_kernel(const P
   Accumulators<Tile> acc;
   for (int64_t part = 0; part < parts.count; ++part) {
     multiply_part<Tile, OrderA, OrderB>(acc, shared, p, batch, m0, n0, part);
-    visit_results<Tile, OrderA>(acc, [&]<int N>(int row_in_tile, int column_in_tile, Vec<N> sums) {
-      const int64_t row = m0 + row_in_tile, column = n0 + column_in_tile, left = g.n - column;
-      if (row >= g.m || left <= 0) return;
-      if (parts.count > 1) {
-        float* const sum = parts.row(0, row) + column;
-        sums = (part == 0 ? Vec<N>::zero() : Vec<N>::load_some(sum, left)) + sums;
-        if (part + 1 < parts.count) return sums.store_some(sum, left);
-      }
-      store_row(p, result.c, result.epilogue, row, column, sums);
-    });
+    const auto rows_from = [&](int row) { return min(int64_t{Tile::kPerThreadM}, g.m - m0 - row); };
+    // The memory of the results is fetched while their last products are added.
+    const auto prefetch = [&](int row, int column) {
+      const float* to = static_cast<float*>(result.c) + (m0 + row) * g.c_stride + n0 + column;
+      for (int64_t left = rows_from(row); left > 0; --left, to += g.c_stride)
+        for (int i = 0; i < Tile::kPerThreadN; i += 16) __builtin_prefetch(to + i, /*rw=*/1);
+    };
+    const auto store = [&](int row, int column, const float* results) {
+      store_register_tile<Tile::kPerThreadN>(p, result, parts, part, m0 + row,
+                                             static_cast<int>(rows_from(row)), n0 + column, results);
+    };
+    visit_register_tiles<Tile, OrderA>(acc, prefetch, store);
   }
 }
 

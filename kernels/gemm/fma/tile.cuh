@@ -155,10 +155,41 @@ requires Tile::kVectors struct TileShared<Tile, OrderA, OrderB> {
 template <class Tile>
 requires Tile::kVectors struct Accumulators<Tile> {
   using Columns = Vec<Tile::kPerThreadN>;
-  float* sums = nullptr;  // the rows of a register tile one after the other
+  static constexpr int kRegisterTile = Tile::kPerThreadM * Tile::kPerThreadN;
+  const float *a = nullptr, *b = nullptr;  // the k-tiles
+  float* sums = nullptr;                   // the rows of a register tile one after the other
+  int tiles_m = 0, tiles_n = 0;            // register tiles with results
+  int k = 0;                               // of the k-tiles
+  bool first = true;                       // whether the sums are still 0
 
   __device__ __forceinline__ float* register_tile(int m, int n) const {
-    return sums + (n * Tile::kThreadsM + m) * Tile::kPerThreadM * Tile::kPerThreadN;
+    return sums + (n * Tile::kThreadsM + m) * kRegisterTile;
+  }
+
+  // to = the sums of register tile (m, n) + (k-tile of A) * (k-tile of B).
+  template <Order OrderA>
+  __device__ __forceinline__ void multiply(int m, int n, float* to) const {
+    using A = KTileA<Tile, OrderA>;
+    using B = KTileB<Tile, Order::mn_major>;
+    const float* const from = register_tile(m, n);
+    const float* b_row = b + B::at(0, n * Tile::kPerThreadN);
+    const float* a_k = a + A::at(0, A::row(m, 0));
+    Columns row[Tile::kPerThreadM];
+    RONDO_UNROLL
+    for (int i = 0; i < Tile::kPerThreadM; ++i)
+      row[i] = first ? Columns::zero() : Columns::load(from + i * Tile::kPerThreadN);
+    // Reads the values of A one by one when needed, which leaves the registers for the sums.
+    constexpr int kRowStep = OrderA == Order::k_major ? A::kStride : 1;
+    constexpr int kStep = OrderA == Order::k_major ? 1 : A::kStride;
+    RONDO_UNROLL_BY(4)
+    for (int step = 0; step < k; ++step) {
+      const Columns columns = Columns::load(b_row + step * B::kStride);
+      RONDO_UNROLL
+      for (int i = 0; i < Tile::kPerThreadM; ++i)
+        row[i].add_product(a_k[i * kRowStep + step * kStep], columns);
+    }
+    RONDO_UNROLL
+    for (int i = 0; i < Tile::kPerThreadM; ++i) row[i].store(to + i * Tile::kPerThreadN);
   }
 };
 
@@ -172,14 +203,29 @@ __device__ __forceinline__ void visit_results(const Accumulators<Tile>& acc, Vis
     visit(KTileA<Tile, OrderA>::row(thread.m, i), thread.n * Tile::kPerThreadN, acc.row[i]);
 }
 
+// Calls prepare(row, column) before and finish(row, column, results) after the sums of each register tile are
+// computed. Row and column are those of its first result, and its rows are kPerThreadN values apart.
+template <class Tile, Order OrderA, class Prepare, class Finish>
+__device__ __forceinline__ void visit_register_tiles(const Accumulators<Tile>& acc, Prepare&& prepare,
+                                                     Finish&& finish) {
+  alignas(64) float results[Accumulators<Tile>::kRegisterTile];
+  for (int n = 0; n < acc.tiles_n; ++n)
+    for (int m = 0; m < acc.tiles_m; ++m) {
+      prepare(m * Tile::kPerThreadM, n * Tile::kPerThreadN);
+      acc.template multiply<OrderA>(m, n, results);
+      finish(m * Tile::kPerThreadM, n * Tile::kPerThreadN, results);
+    }
+}
+
 template <class Tile, Order OrderA, class Visit>
 requires Tile::kVectors __device__ __forceinline__ void visit_results(const Accumulators<Tile>& acc,
                                                                       Visit&& visit) {
-  for (int m = 0; m < Tile::kThreadsM; ++m)
-    for (int i = 0; i < Tile::kPerThreadM; ++i)
-      for (int n = 0; n < Tile::kThreadsN; ++n)
-        visit(m * Tile::kPerThreadM + i, n * Tile::kPerThreadN,
-              Vec<Tile::kPerThreadN>::load_unaligned(acc.register_tile(m, n) + i * Tile::kPerThreadN));
+  visit_register_tiles<Tile, OrderA>(
+      acc, [](int, int) {},
+      [&](int row, int column, const float* results) {
+        for (int i = 0; i < Tile::kPerThreadM; ++i)
+          visit(row + i, column, Vec<Tile::kPerThreadN>::load(results + i * Tile::kPerThreadN));
+      });
 }
 
 // visit_results() for kernels that are for all kinds of tiles: those of tensor cores store through `shared`.

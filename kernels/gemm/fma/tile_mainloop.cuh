@@ -3,7 +3,10 @@
 //
 //   copy(float* k_tile)   starts the copies (cp.async) of the calling thread's part of the next k-tile, and
 //                         writes zeros where the k-tile reaches outside the problem
-//   outer()               the rows or columns of the tile that exist; optional. Only vector tiles ask for it
+//   outer()               the rows or columns of the tile that exist
+//   prefetch(part, parts) fetches a part of the next k-tile into the cache
+//
+// The last two are optional, and only vector tiles call them.
 //
 // All threads of the block must call tile_mainloop() together. OrderA: of A in shared memory. OrderB: of B in
 // global memory. tensor_mainloop.cuh has the loop of the tiles for tensor cores.
@@ -51,14 +54,15 @@ __device__ __forceinline__ void multiply_k_tile(Accumulators<Tile>& acc, const f
   }
 }
 
-// acc = the sum over `k_tiles` k-tiles. While one k-tile is multiplied, the next kStages - 1 are being
-// copied. One barrier per k-tile is enough. It guarantees both that all threads' copies of this k-tile have
-// arrived, and that all threads have finished reading the k-tile whose memory is filled next.
+// acc = the sum over k. While one k-tile is multiplied, the next kStages - 1 are being copied. One barrier per
+// k-tile is enough. It guarantees both that all threads' copies of this k-tile have arrived, and that all
+// threads have finished reading the k-tile whose memory is filled next.
 template <class Tile, Order OrderA, Order OrderB, class LoaderA, class LoaderB>
 __device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc,
                                               TileShared<Tile, OrderA, OrderB>& shared, LoaderA& a,
-                                              LoaderB& b, int64_t k_tiles) {
+                                              LoaderB& b, int64_t k) {
   static_assert(Tile::kStages >= 2, "one stage is read while another is filled");
+  const auto k_tiles = ceil_div<int64_t>(k, Tile::kK);
   RONDO_UNROLL
   for (int i = 0; i < Tile::kPerThreadM; ++i) acc.row[i] = Vec<Tile::kPerThreadN>::zero();
 
@@ -86,32 +90,6 @@ __device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc,
   }
 }
 
-// sums += (k-tile of A) * (k-tile of B), for register tile (m, n) of a vector tile. `first`: the sums are 0.
-template <class Tile, Order OrderA, Order OrderB>
-__device__ __forceinline__ void multiply_register_tile(float* sums, const float* a, const float* b, int m,
-                                                       int n, bool first) {
-  using A = KTileA<Tile, OrderA>;
-  using B = KTileB<Tile, OrderB>;
-  using Columns = Vec<Tile::kPerThreadN>;
-  b += B::at(0, n * Tile::kPerThreadN);
-  a += A::at(0, A::row(m, 0));
-  Columns row[Tile::kPerThreadM];
-  RONDO_UNROLL
-  for (int i = 0; i < Tile::kPerThreadM; ++i)
-    row[i] = first ? Columns::zero() : Columns::load(sums + i * Tile::kPerThreadN);
-  // Reads the values of A one by one when needed, which leaves the registers for the sums.
-  constexpr int kRowStep = OrderA == Order::k_major ? A::kStride : 1;
-  constexpr int kStep = OrderA == Order::k_major ? 1 : A::kStride;
-  RONDO_UNROLL_BY(4)
-  for (int k = 0; k < Tile::kK; ++k) {
-    const Columns columns = Columns::load(b + k * B::kStride);
-    RONDO_UNROLL
-    for (int i = 0; i < Tile::kPerThreadM; ++i) row[i].add_product(a[i * kRowStep + k * kStep], columns);
-  }
-  RONDO_UNROLL
-  for (int i = 0; i < Tile::kPerThreadM; ++i) row[i].store(sums + i * Tile::kPerThreadN);
-}
-
 // The register tiles, of kRegisterTile rows or columns each, that have results.
 template <int kRegisterTile, class Loader>
 __device__ __forceinline__ int register_tiles(const Loader& loader, int all) {
@@ -121,25 +99,33 @@ __device__ __forceinline__ int register_tiles(const Loader& loader, int all) {
     return all;
 }
 
+template <class Loader>
+__device__ __forceinline__ void prefetch_part(const Loader& loader, int part, int parts) {
+  if constexpr (requires { loader.prefetch(part, parts); }) loader.prefetch(part, parts);
+}
+
 // The one thread of a vector tile multiplies a k-tile for all register tiles before it copies the next one.
+// visit_results() multiplies the last one, so that its results go from registers to the epilogue.
 template <class Tile, Order OrderA, Order OrderB, class LoaderA, class LoaderB>
 requires Tile::kVectors __device__ __forceinline__ void tile_mainloop(
-    Accumulators<Tile>& acc, TileShared<Tile, OrderA, OrderB>& shared, LoaderA& a, LoaderB& b,
-    int64_t k_tiles) {
-  acc.sums = shared.sums;
-  const int tiles_m = register_tiles<Tile::kPerThreadM>(a, Tile::kThreadsM),
-            tiles_n = register_tiles<Tile::kPerThreadN>(b, Tile::kThreadsN);
-  if (k_tiles == 0)
-    for (float& sum : shared.sums) sum = 0;
-  for (int64_t k_tile = 0; k_tile < k_tiles; ++k_tile) {
+    Accumulators<Tile>& acc, TileShared<Tile, OrderA, OrderB>& shared, LoaderA& a, LoaderB& b, int64_t k) {
+  acc = {shared.a, shared.b, shared.sums};
+  acc.tiles_m = register_tiles<Tile::kPerThreadM>(a, Tile::kThreadsM);
+  acc.tiles_n = register_tiles<Tile::kPerThreadN>(b, Tile::kThreadsN);
+  for (; k > 0; k -= Tile::kK) {
     a.copy(shared.a);
     b.copy(shared.b);
     ptx::cp_async_commit();
     ptx::cp_async_wait<0>();
-    for (int n = 0; n < tiles_n; ++n)
-      for (int m = 0; m < tiles_m; ++m)
-        multiply_register_tile<Tile, OrderA, OrderB>(acc.register_tile(m, n), shared.a, shared.b, m, n,
-                                                     k_tile == 0);
+    acc.k = static_cast<int>(min(k, int64_t{Tile::kK}));
+    if (k <= Tile::kK) break;
+    for (int n = 0; n < acc.tiles_n; ++n)
+      for (int m = 0; m < acc.tiles_m; ++m) {
+        prefetch_part(a, n * acc.tiles_m + m, acc.tiles_m * acc.tiles_n);
+        prefetch_part(b, n * acc.tiles_m + m, acc.tiles_m * acc.tiles_n);
+        acc.template multiply<OrderA>(m, n, acc.register_tile(m, n));
+      }
+    acc.first = false;
   }
 }
 

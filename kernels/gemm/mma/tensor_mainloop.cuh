@@ -143,7 +143,7 @@ template <class Tile, class LoaderA>
 inline constexpr bool kLoadsAhead = true;
 #endif
 
-// acc = the sum over `k_tiles` k-tiles; see tile_mainloop() of tile_mainloop.cuh.
+// acc = the sum over k; see tile_mainloop() of tile_mainloop.cuh.
 //
 // While one k-tile is multiplied, the next kStages - 1 are being copied. The barrier of a k-tile stands
 // before its last step: by then every thread has read all fragments of this k-tile, so its memory can be
@@ -151,8 +151,8 @@ inline constexpr bool kLoadsAhead = true;
 template <class Tile, Order OrderA, Order OrderB, class LoaderA, class LoaderB>
 requires Tile::kTensor __device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc,
                                                                      TileShared<Tile, OrderA, OrderB>& shared,
-                                                                     LoaderA& a, LoaderB& b,
-                                                                     int64_t k_tiles) {
+                                                                     LoaderA& a, LoaderB& b, int64_t k) {
+  const auto k_tiles = ceil_div<int64_t>(k, Tile::kK);
   set_zero(acc.d);
   RONDO_UNROLL
   for (int stage = 0; stage < Tile::kStages - 1; ++stage) {
