@@ -33,6 +33,25 @@ void rounding() {
 TEST(NarrowFloat, HalfRoundsToNearestEven) { rounding<__half>(); }
 TEST(NarrowFloat, Bfloat16RoundsToNearestEven) { rounding<__nv_bfloat16>(); }
 
+// Loops of which compilers make vectors: what is read back is what was stored.
+template <class T>
+[[gnu::noinline]] void store_and_read_back(T (&stored)[4], float (&values)[4]) {
+  for (int i = 0; i < 4; ++i) stored[i] = static_cast<T>(values[i]);
+  for (int i = 0; i < 4; ++i) values[i] = static_cast<float>(stored[i]);
+}
+template <class T>
+void rounding_of_vectors() {
+  for (int i = 1; i < 100; ++i) {
+    T stored[4];
+    float values[4] = {1.0f / static_cast<float>(i), 0.1f * static_cast<float>(i), -1e-6f, 1e4f / 3};
+    store_and_read_back(stored, values);
+    for (int lane = 0; lane < 4; ++lane) EXPECT_EQ(values[lane], static_cast<float>(stored[lane])) << lane;
+  }
+}
+
+TEST(NarrowFloat, HalfRoundsInVectors) { rounding_of_vectors<__half>(); }
+TEST(NarrowFloat, Bfloat16RoundsInVectors) { rounding_of_vectors<__nv_bfloat16>(); }
+
 TEST(NarrowFloat, OverflowNanAndKnownValues) {
   EXPECT_EQ(__half_as_ushort(__float2half(1.0f)), 0x3C00);
   EXPECT_EQ(__half_as_ushort(__float2half(65519.0f)), 0x7BFF);

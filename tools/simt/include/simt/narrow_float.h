@@ -4,6 +4,10 @@
 
 #include <simt/builtins.h>
 
+#ifdef __AVX512FP16__
+#include <immintrin.h>
+#endif
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -11,8 +15,14 @@
 namespace simt {
 
 struct HalfFormat {  // IEEE 754 binary16
+#ifdef __AVX512FP16__
+  // g++ 12 leaves out the rounding of vectors that are converted to _Float16 and back.
+  static uint16_t from_float(float x) { return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT); }
+  static float to_float(uint16_t bits) { return _cvtsh_ss(bits); }
+#else
   static uint16_t from_float(float x) { return std::bit_cast<uint16_t>(static_cast<_Float16>(x)); }
   static float to_float(uint16_t bits) { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
+#endif
 };
 
 struct Bfloat16Format {  // the upper half of a float
