@@ -3,9 +3,15 @@
 
 #include <rondo/kernels/core/text.h>
 
+#include <cuda_runtime.h>
+
 #include <algorithm>
 #include <cstring>
 #include <span>
+
+#ifdef __SIMT__
+#include <simt/kernel_memory.h>
+#endif
 
 namespace rondo {
 namespace {
@@ -58,6 +64,16 @@ MemoryExtent extent_of_batch(const OperandShape& shape) {
 
 bool aligned(const void* data, int64_t alignment) {
   return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(alignment) == 0;
+}
+
+// Why kernels may not access the memory; empty: they may. A GPU finds out itself; on the executor, a kernel
+// would read host memory, and memory that was freed.
+std::string refusal_of([[maybe_unused]] const MemoryExtent& memory) {
+#ifdef __SIMT__
+  return simt::refusal_of(memory.data, memory.end() - memory.begin());
+#else
+  return {};
+#endif
 }
 
 }  // namespace
@@ -185,6 +201,11 @@ Status ArgumentCheck::status() {
       const Operand &first = operands_[static_cast<size_t>(i)], &second = operands_[static_cast<size_t>(j)];
       if (first.written || second.written) check_overlap(first, second);
     }
+  for (int i = 0; i < count_ && ok(); ++i) {
+    const auto& [name, memory, written, may_be, element_bytes] = operands_[static_cast<size_t>(i)];
+    if (const std::string refusal = refusal_of(memory); !refusal.empty())
+      fail(name, " is at ", memory.data, ", ", refusal);
+  }
   return std::move(status_);
 }
 

@@ -10,7 +10,7 @@
 //
 // The rules are the same for all operations:
 //   - No size is negative, and no operand spans more than kMaxBytes.
-//   - A pointer to elements is not null, and is aligned to its element type.
+//   - A pointer to elements is not null, is aligned, and on the CPU executor its elements are memory of CUDA.
 //   - The matrices of a batch that is written lie apart, as blocks or as column ranges of one matrix.
 //   - Pointers in device memory are not read. Of matrices behind them the array of pointers is an operand.
 //   - An optional operand is omitted by passing an empty view: a null pointer and no elements.

@@ -11,12 +11,14 @@
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/core/view.h>
 #include <rondo/kernels/runtime/buffer.h>
+#include <rondo/kernels/runtime/platform.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <set>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -33,9 +35,11 @@ class Arguments {
       return std::memcmp(bytes_.download().data(), contents.data(), contents.size()) == 0;
     }
     std::vector<std::byte> contents() const { return bytes_.download(); }
+    std::byte* on_host() { return on_host_.data(); }
 
    private:
     Buffer<std::byte> bytes_;
+    std::vector<std::byte> on_host_ = std::vector<std::byte>(kSlotBytes);
   };
   // No operand may have more elements. The bytes of one that does are more than its memory can have.
   static constexpr int64_t kMaxSize = int64_t{1} << 57;
@@ -163,6 +167,8 @@ class Arguments {
     std::byte* data = place(name, good_operands_.empty() ? bytes_of(shape_of(view)) : 0, may_be);
     if (!may_be_null && spoil(concat(name, " is null"))) data = nullptr;
     if (alignof(T) > 1 && spoil(concat(name, " is misaligned"))) data += alignof(T) / 2;
+    if (std::string_view(platform()) == "cpu" && spoil(concat(name, " is memory of the host")))
+      data = memory_.on_host();
     for (size_t i = 0; written && i < good_operands_.size(); ++i) {
       const Operand& other = good_operands_[i];
       if (other.name == name || other.name == "workspace") continue;

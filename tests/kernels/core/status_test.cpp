@@ -128,7 +128,8 @@ Status check_input(const char* name, const View& view) {
 }
 
 TEST(ArgumentCheck, Views) {
-  float values[8] = {};
+  Buffer<float> memory(8);
+  float* const values = memory.data();
   auto* misaligned = reinterpret_cast<float*>(reinterpret_cast<char*>(values) + 2);
   EXPECT_TRUE(ok(check_input("x", VectorView<float>{values, 8})));
   EXPECT_TRUE(ok(check_input("x", VectorView<float>{nullptr, 0})));
@@ -149,8 +150,9 @@ TEST(ArgumentCheck, Views) {
 }
 
 TEST(ArgumentCheck, SizesWhoseProductOverflows) {
-  float values[8] = {};
-  double values_of_8_bytes[1] = {};
+  Buffer<float> memory(8);
+  float* const values = memory.data();
+  auto* const values_of_8_bytes = reinterpret_cast<double*>(values);
   constexpr int64_t kHuge = int64_t{1} << 62;
   const auto refuses = [&](const auto& view) {
     EXPECT_TRUE(refused(check_input("x", view), "must span at most 2^57 bytes"));
@@ -170,7 +172,7 @@ TEST(ArgumentCheck, SizesWhoseProductOverflows) {
   refuses(
       ImageView<float>{values, 0, int64_t{1} << 31, int64_t{1} << 31, 4});  // no images, but a huge sample
   refuses(FilterView<float>{values, int64_t{1} << 31, int64_t{1} << 31, 4, 1});
-  EXPECT_TRUE(ok(check_input("x", VectorView<float>{values, int64_t{1} << 55})));
+  EXPECT_FALSE(refused(check_input("x", VectorView<float>{values, int64_t{1} << 55}), "must span"));
   EXPECT_EQ(saturating_product({kHuge, 4}), INT64_MAX);
   EXPECT_EQ(saturating_product({kHuge, 0, 4}), 0);
   EXPECT_EQ(saturating_product({INT64_MAX, 1}), INT64_MAX);
@@ -179,7 +181,8 @@ TEST(ArgumentCheck, SizesWhoseProductOverflows) {
 }
 
 TEST(ArgumentCheck, Overlaps) {
-  float memory[64] = {};
+  Buffer<float> buffer(64);
+  float* const memory = buffer.data();
   const auto check_two = [&](const auto& y, const auto& x, ArgumentCheck::Names may_be) {
     ArgumentCheck check("op");
     check.output("y", y, may_be);
@@ -215,7 +218,8 @@ TEST(ArgumentCheck, Overlaps) {
 }
 
 TEST(ArgumentCheck, Workspaces) {
-  alignas(16) char memory[64];
+  Buffer<char> buffer(64);
+  char* const memory = buffer.data();
   const auto check = [&](Workspace workspace, int64_t bytes) {
     ArgumentCheck check("op");
     check.workspace(workspace, bytes);
@@ -233,6 +237,33 @@ TEST(ArgumentCheck, Workspaces) {
       refused(check({memory, kMaxBytes + 1}, 0), "workspace.bytes is 144115188075855873, must be from"));
   EXPECT_TRUE(refused(check({memory, kMaxBytes}, 0), "workspace overlaps x"));
   EXPECT_TRUE(refused(check({memory, 33}, 16), "workspace overlaps x"));
+}
+
+// A GPU finds these accesses itself.
+TEST(ArgumentCheck, MemoryThatKernelsMayNotAccess) {
+  if (std::string(platform()) != "cpu") GTEST_SKIP() << "a check of the CPU executor";
+  const std::string unknown = "which is neither device memory nor pinned host memory";
+  std::vector<float> pageable(8);
+  EXPECT_TRUE(refused(check_input("x", VectorView<float>{pageable.data(), 8}), unknown));
+  ASSERT_EQ(cudaHostRegister(pageable.data(), 8 * sizeof(float), cudaHostRegisterDefault), cudaSuccess);
+  EXPECT_TRUE(ok(check_input("x", VectorView<float>{pageable.data(), 8})));
+  ASSERT_EQ(cudaHostUnregister(pageable.data()), cudaSuccess);
+
+  float* memory = nullptr;
+  ASSERT_EQ(cudaMalloc(&memory, 100 * sizeof(float)), cudaSuccess);
+  EXPECT_TRUE(ok(check_input("x", VectorView<float>{memory, 100})));
+  EXPECT_TRUE(ok(check_input("a", MatrixView<float>{memory + 4, 10, 6, 10})));
+  EXPECT_TRUE(refused(check_input("x", VectorView<float>{memory + 1, 100}),
+                      "which is 396 bytes before the end of its allocation, must be at least 400"));
+  EXPECT_TRUE(refused(check_input("a", MatrixView<float>{memory + 5, 10, 6, 10}), "must be at least 384"));
+  EXPECT_TRUE(
+      refused(check_input("x", VectorView<float>{memory + 100, 1}), "which is 0 bytes before the end"));
+  ASSERT_EQ(cudaFree(memory), cudaSuccess);
+  EXPECT_TRUE(refused(check_input("x", VectorView<float>{memory, 100}), unknown));
+
+  ASSERT_EQ(cudaMallocManaged(reinterpret_cast<void**>(&memory), 4), cudaSuccess);
+  EXPECT_TRUE(ok(check_input("x", VectorView<float>{memory, 1})));
+  ASSERT_EQ(cudaFree(memory), cudaSuccess);
 }
 
 TEST(Platform, ANegativeCountOfDevicesIsRefused) {

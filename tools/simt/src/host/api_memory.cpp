@@ -1,8 +1,10 @@
 // Allocation.
+#include <simt/kernel_memory.h>
 
 #include <memory>
 #include <string>
 
+#include "../base/text.h"
 #include "runtime.h"
 
 using namespace simt;
@@ -167,4 +169,20 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     }
     return cudaSuccess;
   });
+}
+
+std::string simt::refusal_of(const void* data, size_t bytes) try {
+  Runtime& runtime = Runtime::get();
+  auto range = runtime.memory.find(data);
+  if (!range) {
+    know_variables(runtime, host_thread().device);
+    range = runtime.memory.find(data);
+  }
+  if (!range) return joined("which is ", Memory::kUnknown);
+  const size_t left = range->begin + range->bytes - reinterpret_cast<uintptr_t>(data);
+  if (bytes <= left || range->registered) return "";  // the neighbour may be registered, too
+  return joined("which is ", counted(left, "byte"), " before the end of its allocation, must be at least ",
+                bytes);
+} catch (const Failure&) {  // there is no device, which the launch reports
+  return "";
 }

@@ -272,7 +272,7 @@ Fault Memory::check(int device, const std::string& kernel, const std::vector<Arg
       if (foreign)
         text << ' ' << refusal(device, *range);
       else
-        text << " is neither device memory nor pinned host memory (pageable host memory, or freed already?)";
+        text << " is " << kUnknown;
       return {cudaErrorIllegalAddress, text.str()};
     }
   }
