@@ -1,7 +1,12 @@
 // Defective kernels: each must end with a report of its defect, and the executor must be able to run the next
 // kernel.
 #undef NDEBUG  // assert() is one of the tested failures
+#include <sys/mman.h>
+
 #include <cassert>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <new>
 #include <stdexcept>
 
@@ -146,6 +151,62 @@ TEST(Fault, EveryBlockOfManyWorkersCanFail) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these have their own messages
+#ifdef __x86_64__
+// Through a variable that the compiler does not know.
+float* volatile address = nullptr;
+void write_to(uintptr_t number) { address = reinterpret_cast<float*>(number); }
+
+TEST(Fault, AddressesWithoutMemory) {
+  write_to(12);
+  expect_fault(run({2, 40},
+                   [] {
+                     __syncwarp();
+                     if (threadIdx.x == 33) *address = 1;
+                     __syncthreads();
+                   }),
+               cudaErrorIllegalAddress, {"thread (33, 0, 0)", "accesses a null pointer (address 12)"});
+  void* const none = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  write_to(reinterpret_cast<uintptr_t>(none) + 100);
+  expect_fault(run({1, 1}, [] { *address = 1; }), cudaErrorIllegalAddress,
+               {"accesses address 0x", "064, where no memory is"});
+  munmap(none, 4096);
+  write_to(uintptr_t{1} << 60);
+  expect_fault(run({1, 1}, [] { *address = *address + 1; }), cudaErrorIllegalAddress,
+               {"accesses an address that no memory can have"});
+}
+
+// More often than there are stacks.
+TEST(Fault, EveryBlockCanAccessAWrongAddress) {
+  write_to(0);
+  for (int repeat = 0; repeat < 100; ++repeat) {
+    const simt::Fault fault = run({4, 64}, [] {
+      __syncwarp();
+      *address = 1;
+    });
+    ASSERT_EQ(fault.error, cudaErrorIllegalAddress);
+  }
+}
+
+TEST(FaultDeathTest, WrongAddressOfTheHost) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  run_ok({1, 1}, [] {});
+  write_to(0);
+  EXPECT_EXIT(*address = 1, testing::KilledBySignal(SIGSEGV), "");
+}
+
+// The C library may hold a lock there.
+TEST(FaultDeathTest, WrongAddressInTheCLibrary) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  write_to(0);
+  EXPECT_EXIT(run({1, 1},
+                  [] {
+                    const float* volatile from = address;
+                    std::printf("%zu", std::strlen(reinterpret_cast<const char*>(from)));
+                  }),
+              testing::KilledBySignal(SIGSEGV), "a function of the C library .* kernel test_kernel");
+}
+#endif
+
 __attribute__((noinline)) int deep(int depth) {
   volatile char frame[1000] = {};
   return depth == 0 ? frame[0] : deep(depth - 1) + frame[1];

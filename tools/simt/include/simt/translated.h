@@ -5,12 +5,14 @@
 #include <cuda_runtime_api.h>
 #include <simt/launch.h>
 #include <simt/shared.h>
+#include <simt/struct_pointers.h>
 
 #include <cstddef>
 #include <exception>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace simt {
 
@@ -21,6 +23,9 @@ inline thread_local constinit const PendingLaunch* pending_launch = nullptr;
 [[noreturn]] void not_a_kernel();
 // <<<>>> returns no error. The checks report one that the program never asks for.
 void launch_failed(const void* kernel, const cudaLaunchConfig_t& config, cudaError_t error);
+// Argument `number` is a struct with pointers at these offsets. Those to memory of the host and to freed
+// memory are replaced: an access through them is a fault. A kernel that makes none runs.
+void guard_pointers(const Launch& launch, size_t number, const std::vector<size_t>& offsets);
 }  // namespace detail
 
 // kernel<<<grid, block, bytes, stream>>>(a) is (PendingLaunch(grid, block, bytes, stream), kernel(a)), and
@@ -51,11 +56,24 @@ class PendingLaunch {
     detail::pending_launch = outer_;
     detail::name_kernel(kernel);
     std::tuple<Arguments&...> parameters(arguments...);
-    const cudaError_t error = simt::launch(&config_, detail::pack(kernel, parameters));
+    Launch launch = detail::pack(kernel, parameters);
+    guard(launch, std::index_sequence_for<Parameters...>(), parameters);
+    const cudaError_t error = simt::launch(&config_, std::move(launch));
     if (error != cudaSuccess) detail::launch_failed(reinterpret_cast<const void*>(kernel), config_, error);
   }
 
  private:
+  template <size_t... indices, class... Arguments>
+  static void guard(const Launch& launch, std::index_sequence<indices...>, const std::tuple<Arguments&...>&) {
+    (guard<indices, std::remove_cv_t<Arguments>>(launch), ...);
+  }
+  template <size_t number, class Argument>
+  static void guard(const Launch& launch) {
+    if constexpr (std::is_class_v<Argument>)
+      if (const auto& offsets = detail::pointers_in<Argument>(); !offsets.empty())
+        detail::guard_pointers(launch, number, offsets);
+  }
+
   cudaLaunchConfig_t config_ = {};
   const PendingLaunch* outer_;
   const int exceptions_ = std::uncaught_exceptions();

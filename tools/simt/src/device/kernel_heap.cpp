@@ -8,6 +8,8 @@
 #include <map>
 #include <mutex>
 
+#include "../base/wrong_address.h"
+
 namespace simt {
 namespace {
 
@@ -22,6 +24,7 @@ std::map<uintptr_t, size_t>& allocations() {
 
 void* kernel_malloc(size_t bytes) {
   void* const memory = std::malloc(bytes);
+  kernel_heap_is_used = true;
   if (memory && settings().bounds) {
     const std::lock_guard lock(mutex);
     allocations()[reinterpret_cast<uintptr_t>(memory)] = bytes;

@@ -1,11 +1,12 @@
-// Reports a CUDA thread's stack overflow, which would otherwise end the program without a message.
+// An access of a kernel to an address without memory is a fault of the kernel, as on a GPU. A CUDA thread
+// that has used up its stack ends the program, with a message.
 #pragma once
 
 #include <memory>
 
 namespace simt {
 
-// One per worker: a second stack for the signal handler, because the first one is full.
+// One per worker: a second stack for the signal handler, because the first one may be full.
 class StackGuard {
  public:
   StackGuard();

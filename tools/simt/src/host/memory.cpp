@@ -178,6 +178,15 @@ std::optional<Memory::Range> Memory::find(const void* address) const {
   return range ? std::optional(*range) : std::nullopt;
 }
 
+bool Memory::finds_all(const void* argument, const std::vector<size_t>& offsets) const {
+  std::shared_lock lock(mutex_);
+  return std::all_of(offsets.begin(), offsets.end(), [&](size_t offset) {
+    uintptr_t address;
+    std::memcpy(&address, static_cast<const char*>(argument) + offset, sizeof(address));
+    return address == 0 || find_locked(address);
+  });
+}
+
 std::string Memory::refusal(int device, const Range& range) {
   TextStream text;
   text << "is memory of device " << range.device << ", which device " << device << " may not touch; call ";

@@ -63,6 +63,8 @@ class Memory {
 
   // The allocation that contains `address`, or that ends there; or the registered memory that contains it.
   std::optional<Range> find(const void* address) const;
+  // Whether find() finds all pointers at these offsets of an argument, or they are null.
+  bool finds_all(const void* argument, const std::vector<size_t>& offsets) const;
   // Whether the allocation is still there.
   bool exists(const Range& range) const;
 
