@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <source_location>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -22,7 +23,8 @@ namespace detail {
 inline thread_local constinit const PendingLaunch* pending_launch = nullptr;
 [[noreturn]] void not_a_kernel();
 // <<<>>> returns no error. The checks report one that the program never asks for.
-void launch_failed(const void* kernel, const cudaLaunchConfig_t& config, cudaError_t error);
+void launch_failed(const void* kernel, const cudaLaunchConfig_t& config, cudaError_t error,
+                   const std::source_location& place);
 // Argument `number` is a struct with pointers at these offsets. Those to memory of the host and to freed
 // memory are replaced: an access through them is a fault. A kernel that makes none runs.
 void guard_pointers(const Launch& launch, size_t number, const std::vector<size_t>& offsets);
@@ -33,8 +35,9 @@ void guard_pointers(const Launch& launch, size_t number, const std::vector<size_
 // that is an inner launch.
 class PendingLaunch {
  public:
-  explicit PendingLaunch(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = nullptr)
-      : outer_(detail::pending_launch) {
+  explicit PendingLaunch(dim3 grid, dim3 block, size_t shared_bytes = 0, cudaStream_t stream = nullptr,
+                         const std::source_location& place = std::source_location::current())
+      : outer_(detail::pending_launch), place_(place) {
     config_.gridDim = grid;
     config_.blockDim = block;
     config_.dynamicSmemBytes = shared_bytes;
@@ -59,7 +62,8 @@ class PendingLaunch {
     Launch launch = detail::pack(kernel, parameters);
     guard(launch, std::index_sequence_for<Parameters...>(), parameters);
     const cudaError_t error = simt::launch(&config_, std::move(launch));
-    if (error != cudaSuccess) detail::launch_failed(reinterpret_cast<const void*>(kernel), config_, error);
+    if (error != cudaSuccess)
+      detail::launch_failed(reinterpret_cast<const void*>(kernel), config_, error, place_);
   }
 
  private:
@@ -76,6 +80,7 @@ class PendingLaunch {
 
   cudaLaunchConfig_t config_ = {};
   const PendingLaunch* outer_;
+  const std::source_location place_;
   const int exceptions_ = std::uncaught_exceptions();
   mutable bool launched_ = false;
 };

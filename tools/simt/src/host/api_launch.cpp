@@ -213,7 +213,8 @@ std::shared_ptr<Operation> kernel_operation(Runtime& runtime, const cudaLaunchCo
 }
 
 cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
-  return api([&](Runtime& runtime) {
+  host_thread().launches = true;
+  const cudaError_t error = api([&](Runtime& runtime) {
     require(config, cudaErrorInvalidValue);
     const auto operation = kernel_operation(runtime, *config, std::move(launch));
     {
@@ -227,6 +228,8 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
     runtime.scheduler.throttle();
     return cudaSuccess;
   });
+  host_thread().launches = false;
+  return error;
 }
 
 }  // namespace simt

@@ -98,6 +98,7 @@ struct HostThread {
   bool bound = false;  // to the context of `device`, which calls of the driver need
   cudaError_t last_error = cudaSuccess;
   bool in_host_function = false;
+  bool launches = false;  // is in the call for a launch
   cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
   std::unordered_map<int, std::shared_ptr<Stream>> default_streams;  // cudaStreamPerThread, by device
 };
@@ -235,6 +236,9 @@ cudaError_t wait_for(const std::vector<TaskPtr>& tasks, int device, LongWait* no
 // The same, where the program asked for the wait: operations that it issues afterwards come after `waited`.
 cudaError_t wait_for(const std::vector<TaskPtr>& tasks, int device, const Clock& waited);
 
+// With the checks, prints the line of a call that returns `error`, once.
+void call_failed(cudaError_t error);
+
 // Converts exceptions to the return value and stores the thread's last error. For the executor's own
 // functions.
 template <class Body>
@@ -247,7 +251,10 @@ cudaError_t answer(Body&& body) noexcept {
   } catch (const std::bad_alloc&) {
     error = cudaErrorMemoryAllocation;
   }
-  if (error != cudaSuccess) host_thread().last_error = error;
+  if (error != cudaSuccess) {
+    host_thread().last_error = error;
+    call_failed(error);
+  }
   return error;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -29,19 +30,35 @@ UnreadErrors& unread() {
 std::string text_of_shape(dim3 shape) { return joined("(", shape.x, ", ", shape.y, ", ", shape.z, ")"); }
 
 bool device_has_failed() {
-  return Runtime::get().devices[static_cast<size_t>(host_thread().device)]->failure != cudaSuccess;
+  return !Runtime::started() ||
+         Runtime::get().devices[static_cast<size_t>(host_thread().device)]->failure != cudaSuccess;
 }
 
 }  // namespace
 
-void detail::launch_failed(const void* kernel, const cudaLaunchConfig_t& config, cudaError_t error) {
+void detail::launch_failed(const void* kernel, const cudaLaunchConfig_t& config, cudaError_t error,
+                           const std::source_location& place) {
   if (!settings().check && !settings().bounds) return;
   if (device_has_failed()) return;  // the fault was reported
   const std::string launch =
       joined("kernel ", kernel_name(kernel), " with ", text_of_shape(config.gridDim), " blocks of ",
-             text_of_shape(config.blockDim), " threads was not launched: ", cudaGetErrorName(error));
+             text_of_shape(config.blockDim), " threads was not launched at ", place.file_name(), ":",
+             place.line(), ": ", cudaGetErrorName(error));
   const std::lock_guard lock(unread().mutex);
   ++unread().by_thread[std::this_thread::get_id()][launch];
+}
+
+void call_failed(cudaError_t error) {
+  if (!line_of_call || (!settings().check && !settings().bounds)) return;
+  // Not a failure; named by launch_failed(); the fault was reported.
+  if (error == cudaErrorNotReady || host_thread().launches || device_has_failed()) return;
+  const std::string line = line_of_call();
+  if (line.empty()) return;
+  const std::string text = joined("a call at ", line, " returned ", cudaGetErrorName(error));
+  static std::mutex mutex;
+  static auto& printed = *new std::set<std::string>;
+  const std::lock_guard lock(mutex);
+  if (printed.insert(text).second) std::fprintf(stderr, "simt: %s\n", text.c_str());
 }
 
 void launch_errors_were_read() {

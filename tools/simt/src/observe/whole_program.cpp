@@ -9,6 +9,7 @@
 
 #include "../host/runtime.h"
 #include "../host/unread_errors.h"
+#include "source_lines.h"
 
 namespace simt {
 namespace {
@@ -39,6 +40,7 @@ void end_with_findings() {
 
 void observe_whole_program(Runtime& runtime) {
   const Settings& wanted = settings();
+  line_of_call = line_of_caller;
   if (wanted.bounds) start_bounds(runtime);
   if (wanted.check) check_whole_program(runtime);
   if (!wanted.count_file.empty()) count_whole_program(runtime);
