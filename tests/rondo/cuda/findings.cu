@@ -1,6 +1,7 @@
 // Mistakes, by number: what --check and --bounds say of each.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 constexpr int kCount = 1000;
 
@@ -50,6 +51,12 @@ __global__ void heap(float* out) {
   delete shape;
   free(numbers);
 }
+__global__ void copies_bytes(float* to, const float* from, int bytes) { memcpy(to, from, bytes); }
+__global__ void fills(float* to, int bytes) { memset(to, 0, bytes); }
+__global__ void copies_rows(float* to, const float* from, int floats) {
+  const int begin = threadIdx.x * 8;
+  std::memmove(to + begin, from + begin, floats * sizeof(float));
+}
 __global__ void right(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
 
 int main(int argc, char** argv) {
@@ -83,8 +90,7 @@ int main(int argc, char** argv) {
     case 8: sums_unwritten<<<1, 32>>>(a, b); break;
     case 9: copies<<<1, 32>>>({a, nullptr}); break;
     case 17:
-      right<<<1, 2048>>>(a, b);  // nobody asks for the errors of these
-      right<<<1, 2048>>>(a, b);
+      for (int i = 0; i < 2; ++i) right<<<1, 2048>>>(a, b);  // nobody asks for the errors of these
       right<<<1, 32, 300000>>>(a, b);
       break;
     case 18:
@@ -121,6 +127,18 @@ int main(int argc, char** argv) {
       }
       break;
     case 11: right<<<1, 32>>>(a, b); std::printf("%g\n", b[3]); break;
+    case 19: copies_bytes<<<1, 1>>>(b, a, kCount * sizeof(float) + 4); break;
+    case 20: fills<<<1, 2>>>(b, 64); break;
+    case 21: copies_rows<<<1, 32>>>(b, a, 7); break;
+    case 22: std::memcpy(host, a, sizeof(host)); break;
+    case 23:
+      cudaMemcpy(a, b, sizeof(host), cudaMemcpyHostToDevice);
+      for (float** pointer : {&a, &b})
+        if (cudaMalloc(pointer, size_t{1} << 60) != cudaSuccess) std::printf("no memory\n");
+      cudaMalloc(&a, sizeof(host));
+      cudaMalloc(&b, sizeof(host));
+      cudaMemset(b, 0, sizeof(host));
+      break;
     default: right<<<1, 32>>>(a, b);
   }
   cudaDeviceSynchronize();

@@ -104,6 +104,7 @@ std::vector<std::string> Toolchain::language() const {
 
 std::vector<std::string> Toolchain::preprocessing() const {
   std::vector<std::string> options = {"-isystem", executor_.headers.string(), "-D__NVCC__"};
+  if (arguments_.observes()) options.insert(options.end(), {"-include", "simt/observed_copies.h"});
   if (is_before_cxx20(arguments_.standard))
     options.insert(options.end(), {"-include", "simt/before_cxx20.h"});
   for (const std::string& folder : arguments_.include_folders) options.push_back("-I" + folder);

@@ -292,6 +292,18 @@ void report_words(const void* place, const void* p, size_t bytes, AccessKind kin
   for (size_t i = 0; i < bytes; i += kWord)
     report(place, static_cast<const char*>(p) + i, std::min(kWord, bytes - i), kind);
 }
+
+// An access of a function of the C library: of a kernel, in words if `addresses` and the size are multiples
+// of a word, otherwise in bytes.
+void report_function(const void* place, const void* p, size_t bytes, uintptr_t addresses, AccessKind kind) {
+  const size_t width = !simt::detail::shared_begin ? bytes : (addresses | bytes) % 4 == 0 ? 4 : 1;
+  for (size_t i = 0; i < bytes; i += width) report(place, static_cast<const char*>(p) + i, width, kind);
+}
+void report_copy(const void* place, const void* to, const void* from, size_t bytes) {
+  const uintptr_t addresses = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from);
+  report_function(place, from, bytes, addresses, AccessKind::load);
+  report_function(place, to, bytes, addresses, AccessKind::store);
+}
 }  // namespace
 
 extern "C" {
@@ -317,6 +329,19 @@ SIMT_ACCESS(16)
 #undef SIMT_ACCESS
 void __tsan_read_range(void* p, size_t bytes) { report_words(SIMT_PLACE, p, bytes, AccessKind::load); }
 void __tsan_write_range(void* p, size_t bytes) { report_words(SIMT_PLACE, p, bytes, AccessKind::store); }
+
+void* simt_observed_memcpy(void* to, const void* from, size_t bytes) {
+  report_copy(SIMT_PLACE, to, from, bytes);
+  return std::memcpy(to, from, bytes);
+}
+void* simt_observed_memmove(void* to, const void* from, size_t bytes) {
+  report_copy(SIMT_PLACE, to, from, bytes);
+  return std::memmove(to, from, bytes);
+}
+void* simt_observed_memset(void* to, int value, size_t bytes) {
+  report_function(SIMT_PLACE, to, bytes, reinterpret_cast<uintptr_t>(to), AccessKind::store);
+  return std::memset(to, value, bytes);
+}
 
 // Atomics are calls instead of instructions, so each also does the work, in sequentially consistent order:
 // the strongest that its caller may have asked for.
