@@ -84,6 +84,7 @@ TEST_P(Conv2d, FilterGradientAtEveryAlignment) {
 // and sends few channels through the implicit GEMM too.
 TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
   const ConvCase& c = GetParam();
+  if (c.options.groups > 1) GTEST_SKIP() << "groups have kernels of their own";
   DeviceProperties device;
   ASSERT_TRUE(ok(device_properties(&device)));
   const std::vector<double> expected_y = conv2d_reference(c, x, filter, bias, true),
@@ -155,7 +156,15 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{9, 7, 6, 64, 128, 3, 3, {1, 1, 1, 1}},  // the widest copies of the executor
         ConvCase{3, 9, 8, 192, 70, 3, 3, {2, 2, 1, 1}},  // the same with strides, and a short last tile
         ConvCase{5, 7, 6, 48, 80, 3, 3, {1, 1, 1, 1}},   // copies of 16 channels
-        ConvCase{1, 40, 33, 2, 3, 7, 1, {1, 2, 3, 0}}),  // a column of taps
+        ConvCase{1, 40, 33, 2, 3, 7, 1, {1, 2, 3, 0}},   // a column of taps
+        // It fits with the padding below only.
+        ConvCase{2, 2, 3, 5, 6, 3, 3, {.pad_w = 1, .pad_bottom = 2}},
+        // Of these the results that take their turn together have one phase, but not the one between them.
+        ConvCase{2, 3, 25, 40, 40, 1, 1, {.stride_w = 3, .groups = 40}},
+        ConvCase{2, 3, 50, 12, 12, 1, 1, {.stride_w = 7, .groups = 12}},
+        // Groups of 20 to 3 channels and the reverse: a piece of 128 weights ends in the middle of a tap.
+        ConvCase{2, 5, 6, 60, 9, 3, 3, {.pad_h = 1, .groups = 3}},
+        ConvCase{2, 5, 6, 9, 60, 3, 3, {.pad_h = 1, .groups = 3}}),
     testing::PrintToStringParamName());
 
 // The first-layer kernels have one loop for runs of pixels inside the image, one for runs at its edge, and
@@ -469,6 +478,8 @@ TEST_F(Conv2dRefuses, ShapesThatDoNotFit) {
   auto w = ws();
   w.height = 7;
   expect_refused(xs(), ys(), w, {}, "at most the padded");
+  w.height = xs().height + 3;
+  expect_refused(xs(), ys(), w, {.pad_h = 2, .pad_bottom = 0}, " + 2 + 0");
   w = ws();
   expect_refused(xs(), ys(), w, {.dilation_h = 3}, "along h and covers ");
   expect_refused(xs(), ys(), w, {.dilation_w = 5, .pad_right = 0},
