@@ -5,6 +5,7 @@
 #include <rondo/kernels/reduce/reduce.h>
 #include <rondo/tests/kernels/narrow_operands.h>
 #include <rondo/tests/kernels/row_operands.h>
+#include <rondo/tests/support/random_order.h>
 
 #include <cmath>
 #include <numeric>
@@ -223,6 +224,18 @@ TEST(Reductions, TenMillionValues) {
           << static_cast<int>(op);
     EXPECT_EQ(reductions.index(true)[0], 9'999'999);
     EXPECT_EQ(reductions.index(false)[0], exact_index(values, false));
+  }
+}
+
+// 1172 blocks, then 3, then 1: what a launch writes must be apart from what its other blocks still read.
+TEST(ReduceColumns, OfThreeLaunchesInAnyOrderOfTheBlocks) {
+  Random random(10);
+  const Rows<float> x = Rows<float>::drawn(600'000, 1, 1, random, 1);
+  Reductions<float> reductions{Over::columns, x};
+  const Floats want = reductions.reduce(ReduceOperator::sum);
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    const RandomOrder order(seed);
+    EXPECT_TRUE(all_equal_bits(reductions.reduce(ReduceOperator::sum), want)) << seed;
   }
 }
 
