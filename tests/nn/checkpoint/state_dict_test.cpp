@@ -238,6 +238,22 @@ TEST_F(StateDict, PositionwiseLayersBehindFlattenHaveTheOrderOfPyTorch) {
   for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(found[i], want[i], 1e-5) << i;
 }
 
+// What a linear layer computes has no pixels, also if it has as many values as the image before Flatten.
+TEST_F(StateDict, OnlyTheFirstLinearLayerBehindFlattenHasTheOrderOfPixels) {
+  constexpr Shape kImage = {3, 2, 4};
+  const Sequential network{Flatten(), Linear(kImage.size()), Linear(6)};
+  DataParallel of_vectors(network, {1, 1, kImage.size()}, {.devices = {0}, .batch = 2});
+  DataParallel of_images(network, kImage, {.devices = {0}, .batch = 2, .seed = 7});
+  save_state_dict(path_, of_vectors);
+  load_state_dict(path_, of_images);
+  const std::vector<float> planes = normal_values(kImage.size(), 1);  // flattened as in PyTorch: NCHW
+  std::vector<float> pixels;
+  for (size_t pixel = 0; pixel < 6; ++pixel)
+    for (size_t c = 0; c < 4; ++c) pixels.push_back(planes[c * 6 + pixel]);
+  const std::vector<float> want = of_vectors.predict(planes), found = of_images.predict(pixels);
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(found[i], want[i], 1e-5) << i;
+}
+
 TEST_F(StateDict, GoesThereAndBackBitForBitOnAnyNumberOfDevices) {
   for (const auto& [module, input] : {std::pair(network(), kInput), std::pair(resnet18(), Shape{28, 28, 1}),
                                       std::pair(lenet(), Shape{28, 28, 1})}) {
@@ -354,6 +370,13 @@ TEST_F(StateDict, CountedBatchesGoThereAndBack) {
               t.bytes = std::as_bytes(std::span(&three, 1));
             }),
             "it is not a state dict of this model: of another shape or type: '1.num_batches_tracked' F32 [], "
+            "must be I64 []");
+  const uint16_t narrow_three = 0x4200;  // as float16; only float32 can be stored in 16 bits
+  EXPECT_EQ(refused([&](StoredTensor& t) {
+              t.type = StoredType::f16;
+              t.bytes = std::as_bytes(std::span(&narrow_three, 1));
+            }),
+            "it is not a state dict of this model: of another shape or type: '1.num_batches_tracked' F16 [], "
             "must be I64 []");
   edit([](std::vector<StoredTensor>& tensors) {
     std::erase_if(tensors, [](const StoredTensor& t) { return t.name == "1.num_batches_tracked"; });
