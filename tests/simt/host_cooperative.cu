@@ -172,6 +172,36 @@ TEST_F(Cooperative, TilesOfABlock) {
   CUDA_OK(cudaFree(out));
 }
 
+// The ranks of a group that are `delta` below and above. Where there is none, a thread has its own value.
+struct Shifted {
+  unsigned size, rank, up, down, around;
+};
+__global__ void shift(Shifted* out, unsigned delta) {
+  const auto tile = cg::tiled_partition<8>(cg::this_thread_block());
+  const cg::coalesced_group same = cg::labeled_partition(tile, static_cast<int>(threadIdx.x % 3));
+  const unsigned rank = same.thread_rank(), value = 10 + rank;
+  out[threadIdx.x] = {same.size(), rank, same.shfl_up(value, delta), same.shfl_down(value, delta),
+                      same.shfl(value, rank + delta)};
+}
+
+TEST_F(Cooperative, ShufflesOfAGroupEndAtItsRanks) {
+  Shifted* out = allocate<Shifted>(8);
+  for (unsigned delta : {0u, 1u, 2u, 3u, 4u, 32u}) {
+    void* arguments[] = {&out, &delta};
+    CUDA_OK(cudaLaunchKernel(shift, 1, 8, arguments));
+    Shifted host[8];
+    CUDA_OK(cudaMemcpy(host, out, sizeof(host), cudaMemcpyDeviceToHost));
+    for (const Shifted& seen : host) {
+      const unsigned up = seen.rank < delta ? seen.rank : seen.rank - delta;
+      const unsigned down = seen.rank + delta < seen.size ? seen.rank + delta : seen.rank;
+      EXPECT_EQ(seen.up, 10 + up) << delta;
+      EXPECT_EQ(seen.down, 10 + down) << delta;
+      EXPECT_EQ(seen.around, 10 + (seen.rank + delta) % seen.size) << delta;
+    }
+  }
+  CUDA_OK(cudaFree(out));
+}
+
 // Copies to shared memory at every alignment.
 __global__ void copy(const char* from, char* to, int bytes, int shift) {
   const cg::thread_block block = cg::this_thread_block();

@@ -90,6 +90,36 @@ TEST_F(GraphUpdates, NewParametersStayOnTheDeviceAndInTheShape) {
   CUDA_OK(cudaFree(far));
 }
 
+TEST_F(GraphUpdates, AFillOfSeveralRowsKeepsItsShape) {
+  cudaMemsetParams p = fill(out_, 5);
+  p.height = 2;
+  p.pitch = 8;
+  cudaGraphNode_t node = nullptr;
+  CUDA_OK(cudaGraphAddMemsetNode(&node, graph_, nullptr, 0, &p));
+  const cudaGraphExec_t exec = instantiate();
+  const auto refused = [&](const cudaMemsetParams& wrong) {
+    CUDA_ERROR(cudaGraphExecMemsetNodeSetParams(exec, node, &wrong), cudaErrorInvalidValue);
+  };
+  cudaMemsetParams wrong = p;
+  wrong.pitch = 4;
+  refused(wrong);
+  wrong = p;
+  wrong.width = 2;
+  refused(wrong);
+  wrong = p;
+  wrong.elementSize = 2;
+  refused(wrong);
+  wrong = p;
+  wrong.height = 1;
+  refused(wrong);
+  p.value = 6;
+  CUDA_OK(cudaGraphExecMemsetNodeSetParams(exec, node, &p));
+  EXPECT_EQ(run(exec), 6);
+  EXPECT_EQ(read(out_ + 1), 0);
+  EXPECT_EQ(read(out_ + 2), 6);
+  CUDA_OK(cudaGraphExecDestroy(exec));
+}
+
 TEST_F(GraphUpdates, ACloneIsAGraphOfItsOwn) {
   const cudaGraphNode_t first = add_digit(out_, 1), second = add_digit(out_, 2, {first});
   cudaGraph_t clone = nullptr;
