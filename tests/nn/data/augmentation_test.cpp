@@ -171,8 +171,9 @@ TEST(AugmentedImages, AreTheSameAfterAResume) {
 // The images of an evaluation are normalised, and not augmented.
 TEST(AugmentedImages, AreNotThoseOfAnEvaluation) {
   const Numbered train(60, 3), unseen(50, 3);
-  const Normalize normalize = {{0.4f, 0.5f, 0.6f}, {0.2f, 0.3f, 0.4f}};
-  for (const Normalize& n : {Normalize(), normalize}) {
+  const Normalize normalize = {{0.4f, 0.5f, 0.6f}, {0.2f, 0.3f, 0.4f}},
+                  means_differ = {{0.4f, 0.5f, 0.6f}, {0.2f, 0.2f, 0.2f}};
+  for (const Normalize& n : {Normalize(), normalize, means_differ}) {
     ThreeClasses trained(2);
     FitOptions options = {.epochs = 1, .learning_rate = LearningRate::constant(0.02)};
     options.augmentation = {.padding = 3, .flip = 1, .erase = 1};
