@@ -195,6 +195,21 @@ TEST(TrainingStep, PiecesAddUpToTheBatch) {
     }
 }
 
+TEST(TrainingStep, PiecesOfARegressionHaveTheirTargets) {
+  const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1), targets = normal_values(12 * 4, 2);
+  std::vector<float> whole;
+  for (int64_t pieces : {1, 2, 5}) {
+    DataParallelOptions options = small_options(2);
+    options.micro_batches = pieces;
+    DataParallel model(without_batch_norm(), kSmallInput, options);
+    Sgd sgd(model, {.learning_rate = 0.02f});
+    for (int step = 0; step < 3; ++step) model.train_step(x, targets, sgd);
+    const std::vector<float> after = parameters_of(model);
+    if (whole.empty()) whole = after;
+    EXPECT_LE(distance(after, whole), 2e-5) << pieces;
+  }
+}
+
 // Batch norm over the ranks divides the sums of each piece by the samples of that piece. Of 5 samples two
 // ranks have the pieces {0}, {1} and {2}, {3, 4}; one rank has the same {0, 2} and {1, 3, 4}.
 TEST(TrainingStep, NormsCountTheSamplesOfTheirPiece) {
