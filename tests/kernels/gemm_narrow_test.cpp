@@ -10,6 +10,7 @@
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/invented_memory.h>
 #include <rondo/tests/support/status_checks.h>
 
 #include <algorithm>
@@ -365,12 +366,13 @@ TEST(Wgmma, MoreTilesThanKernelsCountAreRefused) {
   const int64_t m = int64_t{128} << 17, n = int64_t{256} << 16;
   // Nothing is read or written: the sums have no terms, and the results would be 512 TiB.
   GuardedBuffer<T> empty(std::vector<T>(8));
-  T* const results = reinterpret_cast<T*>(uintptr_t{1} << 50);
+  const InventedMemory results(int64_t{1} << 49);
   Buffer<char> workspace(gemm_tc_09_workspace_bytes({m, n, 0}));
   const Stream stream;
   for (const TensorRung& rung : tensor_rungs().subspan(6)) {
-    const Status status = rung.bf16({results, m, n, n}, {empty.data(), m, 0, 8}, {empty.data(), 0, n, n}, {},
-                                    {workspace.data(), workspace.size()}, stream);
+    const Status status =
+        rung.bf16({results.data<T>(), m, n, n}, {empty.data(), m, 0, 8}, {empty.data(), 0, n, n}, {},
+                  {workspace.data(), workspace.size()}, stream);
     if (status.message().find("needs compute capability") != std::string::npos) GTEST_SKIP();
     EXPECT_TRUE(refused(status, " tiles, must be below 2^31")) << rung.id;
   }

@@ -17,6 +17,7 @@
 #include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/kernels/softmax/softmax.h>
 #include <rondo/tests/support/guarded_buffer.h>
+#include <rondo/tests/support/invented_memory.h>
 #include <rondo/tests/support/status_checks.h>
 
 #include <cmath>
@@ -95,12 +96,12 @@ TEST_F(Limits, ColumnsOfBiasGradient) {
 TEST_F(Limits, ChannelsOfBatchNorm) {
   constexpr int64_t kMost = 1 << 20;
   const char* const limit = "there are 1048577 channels, must be at most 1048576";
-  // Addresses that are not accessed, far from each other.
+  const InventedMemory memory(64 * kMost * static_cast<int64_t>(sizeof(float)));
   const auto vector = [&](int number, int64_t size) {
-    return VectorView<float>{floats() + number * 4 * kMost, size};
+    return VectorView<float>{memory.data<float>() + number * 4 * kMost, size};
   };
   const auto doubles = [&](int64_t channels) {
-    return VectorView<double>{reinterpret_cast<double*>(floats() + 40 * kMost), 2 * channels};
+    return VectorView<double>{reinterpret_cast<double*>(memory.data<float>() + 40 * kMost), 2 * channels};
   };
   const auto none = [](int64_t channels) { return matrix<float>(nullptr, 0, channels); };
   const auto saved = [&](int64_t channels) {
