@@ -186,7 +186,8 @@ void read_output(const std::string& text, Trial& trial) {
       if (mark > 0) print(line.substr(0, mark));
       const std::string_view said = line.substr(mark + kMark.size());
       const bool is_sum = said.find(" of SIMT_") != said.npos;    // at the end of the process
-      const bool is_notice = said.rfind("blocked for ", 0) == 0;  // of a machine that is slow
+      // Of a machine that is slow, and of a call whose error the solution may handle.
+      const bool is_notice = said.starts_with("blocked for ") || said.starts_with("a call at ");
       in_finding = !is_sum && !is_notice;
       if (in_finding) trial.findings.push_back({.text = std::string(said)});
     } else {
