@@ -24,8 +24,7 @@ const TileInfo& tile_info(const TileId& id) {
 namespace {
 
 // estimated_time() of vector tiles, which leave out register tiles without results. A block copies all rows
-// and columns of its tile: a copied value counts as kCopy multiply-adds, an estimate that agrees with measured
-// products of all tiles within a tenth.
+// and columns of its tile: a copied value counts as kCopy multiply-adds, an estimate.
 double time_of_vector_tile(int64_t m, int64_t n, int64_t splits, const TileInfo& tile, int multiprocessors) {
   constexpr double kCopy = 16;
   const auto computed = [](int64_t outer, int step) {

@@ -54,8 +54,8 @@ __device__ __forceinline__ void multiply_k_tile(Accumulators<Tile>& acc, const f
   }
 }
 
-// acc = the sum over k. While one k-tile is multiplied, the next kStages - 1 are being copied. One barrier per
-// k-tile is enough. It guarantees both that all threads' copies of this k-tile have arrived, and that all
+// acc = the sum over k. While one k-tile is multiplied, the next kStages - 1 are being copied. One barrier
+// per k-tile is enough. It guarantees both that all threads' copies of this k-tile have arrived, and that all
 // threads have finished reading the k-tile whose memory is filled next.
 template <class Tile, Order OrderA, Order OrderB, class LoaderA, class LoaderB>
 __device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc,
