@@ -617,11 +617,11 @@ class TargetsTest(unittest.TestCase):
 
     @unittest.skipUnless(HAS_STAND_IN, "the vendor programs are built without the stand-in")
     def test_each_benchmark_of_a_target_is_one_of_the_program(self):
-        listing = subprocess.run([vendor_program("gemm"), "--benchmark_list_tests"], capture_output=True,
-                                 text=True, check=True, env={**os.environ, "SIMT_GPU": "h100"}).stdout.split()
-        for target in targets.TARGETS:
-            if target.benchmark:
-                self.assertIn(f"{target.benchmark}/manual_time", listing)
+        listed = subprocess.run([vendor_program("gemm"), "--benchmark_list_tests"], capture_output=True,
+                                text=True, check=True, env={**os.environ, "SIMT_GPU": "h100"})
+        wanted = {f"{target.benchmark}/manual_time" for target in targets.TARGETS if target.benchmark}
+        names = listed.stdout.split()
+        self.assertEqual(wanted - set(names), set(), f"{len(names)} names {listed.stderr}")
         self.assertEqual(sum(bool(target.benchmark) + bool(target.convolutions) + bool(target.training)
                              for target in targets.TARGETS), len(targets.TARGETS))
 
