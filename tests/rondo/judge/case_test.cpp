@@ -128,6 +128,21 @@ TEST(JudgeVerdict, APictureHasTimesWithoutExponents) {
   EXPECT_NE(picture.find("1,000 us"), picture.npos) << picture;
 }
 
+// Without an order a read may come before the write: the race says it all.
+TEST(JudgeVerdict, AnUnwrittenReadBesideARaceHasNoHint) {
+  const TrialFinding race = {FindingKind::race,
+                             "unordered accesses to byte 16 of shared memory: In kernel f"},
+                     unwritten = {FindingKind::unwritten_read, "a read of memory that nothing has written"};
+  Verdict verdict;
+  verdict.problem = &problem_named("transpose");
+  verdict.findings = {unwritten};
+  ASSERT_EQ(hints_of(verdict).size(), 1u);
+  const std::string of_unwritten = hints_of(verdict)[0].text;
+  verdict.findings = {unwritten, race};
+  ASSERT_EQ(hints_of(verdict).size(), 1u);
+  EXPECT_NE(hints_of(verdict)[0].text, of_unwritten);
+}
+
 // With one space for any white space.
 std::string joined(const char* text) {
   std::string result;
