@@ -37,7 +37,7 @@ class BinaryCrossEntropy : public testing::Test {
   };
   Result run(const Rows<T>& logits, const Rows<T>& targets, const Case& c) {
     const GuardedBuffer<float> weights(c.weights), positive(c.positive_weights);
-    const GuardedBuffer<T> dev_targets(targets.values, 1);
+    const GuardedBuffer<T> dev_targets(targets.values, targets.offset);
     GuardedBuffer<float> loss(1), losses(logits.rows);
     GuardedBuffer<unsigned char> workspace(binary_cross_entropy_workspace_bytes(logits.rows, logits.cols));
     const auto view = [](const GuardedBuffer<float>& of) {
@@ -109,7 +109,9 @@ TYPED_TEST(BinaryCrossEntropy, MatchesTheDefinitionAtTheBordersOfItsTiles) {
   for (const auto& [rows, cols] : kRowShapes) {
     const auto logits = Rows<TypeParam>::drawn(rows, cols, cols + rows % 3, this->random, 3);
     this->expect_right(logits, this->targets_of(rows, cols), {});
-    this->expect_right(logits, this->targets_of(rows, cols),
+    auto misaligned = this->targets_of(rows, cols);
+    misaligned.offset = 1;
+    this->expect_right(logits, misaligned,
                        {.weights = this->weights_of(cols),
                         .positive_weights = this->weights_of(cols),
                         .reduction = LossReduction::sum,

@@ -5,6 +5,7 @@
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/kernels/row_operands.h>
+#include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/narrow.h>
@@ -36,7 +37,8 @@ uint64_t hash_of_passes(const ConvCase& c, uint64_t hash) {
   GuardedBuffer<float> scratch(std::max({bytes.forward, bytes.data_gradient, bytes.filter_gradient_bias}) /
                                4);
   GuardedBuffer<T> y(c.y_size()), dx(thirds<T>(c.x_size(), 5));
-  GuardedBuffer<float> dw(thirds<float>(c.filter_size(), 6)), db(thirds<float>(c.k, 7));
+  GuardedBuffer<float> dw(thirds<float>(c.filter_size(), 6)), without_db(thirds<float>(c.filter_size(), 6)),
+      db(thirds<float>(c.k, 7));
   EXPECT_TRUE(
       ok(conv2d_forward(y_view(c, y.data()), x_view(c, x.data()), filter_view(c, filter.data()), c.options,
                         {.bias = {bias.data(), c.k}, .relu = true}, scratch.workspace(), stream)));
@@ -51,6 +53,10 @@ uint64_t hash_of_passes(const ConvCase& c, uint64_t hash) {
     EXPECT_TRUE(ok(conv2d_filter_gradient(
         filter_view(c, dw.data()), y_view(c, dy.data()), x_view(c, x.data()), c.options,
         {.beta = beta, .bias_gradient = db.view()}, scratch.workspace(), stream)));
+    EXPECT_TRUE(ok(conv2d_filter_gradient(filter_view(c, without_db.data()), y_view(c, dy.data()),
+                                          x_view(c, x.data()), c.options, {.beta = beta}, scratch.workspace(),
+                                          stream)));
+    EXPECT_TRUE(all_equal_bits(without_db.download(), dw.download())) << "without the bias";
     hash = hash_of(dx.download(), hash_of(dw.download(), hash_of(db.download(), hash)));
   }
   return hash;

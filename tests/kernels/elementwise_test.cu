@@ -148,6 +148,13 @@ void expect_all_kinds(uint64_t seed) {
     for (const Kind of_b : kKinds)
       for (const bool aligned : {false, true})
         expect_broadcast<Output, A, B>(rows, cols, Kind::whole, of_b, aligned, false, random);
+  // Arrays of floats have the kernels of values.
+  for (int draw = 0; draw < 40; ++draw) {
+    const bool aligned = draw % 2 == 0;
+    expect_broadcast<Output, A, float>(3, 64, Kind::whole, Kind::whole, aligned, false, random);
+    expect_broadcast<Output, float, B>(3, 64, Kind::whole, Kind::whole, aligned, false, random);
+    expect_broadcast<Output, float, float>(3, 64, Kind::whole, Kind::whole, aligned, false, random);
+  }
 }
 
 TEST(Elementwise, BroadcastsFloats) { expect_all_kinds<float, float, float>(1); }
@@ -169,55 +176,72 @@ struct Polynomial {
   }
 };
 
+// Without gaps between the rows, with gaps that allow accesses of 16 bytes, and with others.
 TEST(Elementwise, TakesOneToEightInputsAndTheStateOfTheFunction) {
   const Stream stream;
   constexpr int64_t kRows = 5, kCols = 12;
-  GuardedBuffer<float> y(kRows * kCols);
-  const std::vector<float> a = exact_values(kRows * kCols, 1), row = exact_values(kCols, 2),
-                           column = exact_values(kRows, 3);
-  const GuardedBuffer<float> in_a(a), in_row(row), in_column(column);
-  const MatrixView<float> to = matrix(y.data(), kRows, kCols);
-  const MatrixView<const float> from = matrix(in_a.data(), kRows, kCols);
-  ASSERT_TRUE(ok(elementwise("one", to, inputs(from), Constant{}, stream)));
-  EXPECT_TRUE(all_equal_bits(y.download(), a));
-  const VectorView<const float> as_row = {in_row.data(), kCols};
-  const MatrixView<const float> as_column = matrix(in_column.data(), kRows, 1);
-  ASSERT_TRUE(
-      ok(elementwise("eight", to, inputs(from, as_row, as_column, 0.5f, from, as_row, as_column, 0.25f),
-                     Polynomial{0.5f}, stream)));
-  std::vector<float> want;
-  for (size_t i = 0; i < kRows; ++i)
-    for (size_t j = 0; j < kCols; ++j)
-      want.push_back(0.5f * (6 * a[i * kCols + j] + 8 * row[j] + 10 * column[i] + 4 * 0.5f + 8 * 0.25f));
-  EXPECT_TRUE(all_equal_bits(y.download(), want));
+  const std::vector<float> row = exact_values(kCols, 2), column = exact_values(kRows, 3);
+  const GuardedBuffer<float> in_row(row), in_column(column);
+  for (const int64_t stride : {kCols, kCols + 4, kCols + 1}) {
+    SCOPED_TRACE(stride);
+    const std::vector<float> a = exact_values(kRows * stride, 1);
+    const GuardedBuffer<float> in_a(a);
+    GuardedBuffer<float> y(kRows * stride);
+    const MatrixView<float> to = y.matrix(kRows, kCols, stride);
+    const MatrixView<const float> from = in_a.matrix(kRows, kCols, stride);
+    const auto expect = [&](auto value_at) {
+      const std::vector<float> got = y.download();
+      for (size_t i = 0; i < kRows; ++i)
+        for (size_t j = 0; j < kCols; ++j) {
+          const size_t at = i * static_cast<size_t>(stride) + j;
+          EXPECT_EQ(got[at], value_at(a[at], row[j], column[i])) << i << ", " << j;
+        }
+    };
+    ASSERT_TRUE(ok(elementwise("one", to, inputs(from), Constant{}, stream)));
+    expect([](float x, float, float) { return x; });
+    ASSERT_TRUE(ok(elementwise("eight", to, inputs(from, from, from, from, from, from, from, from),
+                               Polynomial{0.5f}, stream)));
+    expect([](float x, float, float) { return 18 * x; });
+    const VectorView<const float> as_row = {in_row.data(), kCols};
+    const MatrixView<const float> as_column = matrix(in_column.data(), kRows, 1);
+    ASSERT_TRUE(
+        ok(elementwise("eight", to, inputs(from, as_row, as_column, 0.5f, from, as_row, as_column, 0.25f),
+                       Polynomial{0.5f}, stream)));
+    expect([](float x, float r, float c) { return 0.5f * (6 * x + 8 * r + 10 * c + 4 * 0.5f + 8 * 0.25f); });
+  }
 }
 
 // An extended lambda may not be in the body of a test, which is private.
-Status subtract_by_lambda(VectorView<float> y, VectorView<const float> a, float weight, cudaStream_t stream) {
+Status subtract_by_lambda(VectorView<float> y, VectorView<const float> a, VectorView<const float> b,
+                          float weight, cudaStream_t stream) {
   return elementwise(
-      "lambda", y, inputs(a, 1.0f), [=] __device__(float x, float one) { return weight * x - one; }, stream);
+      "lambda", y, inputs(a, b), [=] __device__(float x, float other) { return weight * x - other; }, stream);
 }
 
 TEST(Elementwise, TakesALambdaAndVectors) {
   const Stream stream;
-  for (const int64_t size : {0, 1, 1001}) {
-    const std::vector<float> a = exact_values(size, 1);
-    const GuardedBuffer<float> in(a, 1);
-    GuardedBuffer<float> y(size, 1);
-    ASSERT_TRUE(ok(subtract_by_lambda(y.view(), {in.data(), size}, 2, stream)));
-    std::vector<float> want;
-    for (const float x : a) want.push_back(2 * x - 1);
-    EXPECT_TRUE(all_equal_bits(y.download(), want));
-  }
+  for (const int64_t size : {0, 1, 1001, 1024})
+    for (const int64_t size_of_b : {size, int64_t{1}}) {
+      SCOPED_TRACE(concat(size, " and ", size_of_b));
+      const int64_t offset = size % 4;
+      const std::vector<float> a = exact_values(size, 1), b = exact_values(size_of_b, 2);
+      const GuardedBuffer<float> in_a(a, offset), in_b(b, offset);
+      GuardedBuffer<float> y(size, offset);
+      ASSERT_TRUE(ok(subtract_by_lambda(y.view(), {in_a.data(), size}, {in_b.data(), size_of_b}, 2, stream)));
+      std::vector<float> want;
+      for (size_t i = 0; i < a.size(); ++i) want.push_back(2 * a[i] - b[size_of_b == 1 ? 0 : i]);
+      EXPECT_TRUE(all_equal_bits(y.download(), want));
+    }
 }
 
 // A value is not rounded to the type of the elements.
 TEST(Elementwise, KeepsTheBitsOfAValue) {
   const Stream stream;
-  const GuardedBuffer<__half> x(std::vector<__half>{__half(0.0f)});
+  const GuardedBuffer<__nv_bfloat16> x(std::vector<__nv_bfloat16>{__nv_bfloat16(0.0f)});
   GuardedBuffer<float> y(1);
-  ASSERT_TRUE(ok(elementwise("value", y.view(), inputs(VectorView<const __half>{x.data(), 1}, 1.00001f),
-                             TwiceAPlusB{}, stream)));
+  ASSERT_TRUE(
+      ok(elementwise("value", y.view(), inputs(VectorView<const __nv_bfloat16>{x.data(), 1}, 1.00001f),
+                     TwiceAPlusB{}, stream)));
   EXPECT_EQ(y.download()[0], 1.00001f);
 }
 

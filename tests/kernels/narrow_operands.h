@@ -68,6 +68,19 @@ class NarrowOperands : public testing::Test {
     const int64_t often = kOften[random.below(8)];
     return random.below(2) == 0 && often <= most ? often : 1 + random.below(most);
   }
+  // Channels or columns that allow accesses of 8, 4 or 2 elements and no wider ones, if the operands are
+  // aligned, or any number; in turns.
+  int64_t channels(int turn) {
+    switch (turn % 4) {
+      case 0:
+        return 8 * (1 + random.below(4));
+      case 1:
+        return 4 * (1 + 2 * random.below(5));
+      case 2:
+        return 2 * (1 + 2 * random.below(10));
+    }
+    return side(40);
+  }
   // Runs operation(T{}) for both types.
   template <class Operation>
   void run(Operation operation) {

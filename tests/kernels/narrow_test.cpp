@@ -251,9 +251,10 @@ TYPED_TEST(NarrowOperators, BatchNorm) {
 
 TYPED_TEST(NarrowOperators, Pooling) {
   Random& random = this->random;
-  for (int draw = 0; draw < 60; ++draw) {
-    this->aligned = draw % 2 == 0;
+  for (int draw = 0; draw < 96; ++draw) {
     const bool common = draw % 3 == 0;  // the window that has a kernel of its own
+    this->aligned = draw / 3 % 2 == 0;
+    const AverageOver over = draw / 24 % 2 == 0 ? AverageOver::window : AverageOver::image;
     PoolWindow window;
     if (!common)
       window = {1 + random.below(3), 1 + random.below(3), 1 + random.below(3), 1 + random.below(3)};
@@ -263,10 +264,8 @@ TYPED_TEST(NarrowOperators, Pooling) {
       window.ceil_mode = random.below(2) == 1;
     }
     const int64_t images = 1 + random.below(5), h = 3 + random.below(8), w = 3 + random.below(8);
-    // Every fourth allows accesses of 8 bytes, and no wider ones.
-    const int64_t c = draw % 4 == 0 ? 4 * (1 + 2 * random.below(5)) : this->side(40);
+    const int64_t c = this->channels(draw / 6);
     const int64_t p = pooled_height(h, window), q = pooled_width(w, window);
-    const AverageOver over = draw % 8 < 4 ? AverageOver::window : AverageOver::image;
     SCOPED_TRACE(concat(images, " x ", h, " x ", w, " x ", c, ", window ", window.height, " x ", window.width,
                         ", stride ", window.stride_h, " x ", window.stride_w, ", padding ", window.pad_h,
                         " and ", window.right(), window.ceil_mode ? ", ceil mode" : ""));
@@ -296,17 +295,51 @@ TYPED_TEST(NarrowOperators, Pooling) {
   }
 }
 
+TYPED_TEST(NarrowOperators, MaxPoolingWithDilation) {
+  Random& random = this->random;
+  for (int draw = 0; draw < 24; ++draw) {
+    this->aligned = draw % 2 == 0;
+    const int64_t images = 1 + random.below(3), h = 7 + random.below(8), w = 7 + random.below(8);
+    const int64_t c = this->channels(draw / 2);
+    const PoolWindow window = {.height = 2 + random.below(2),
+                               .width = 1 + random.below(3),
+                               .stride_h = 1 + random.below(3),
+                               .stride_w = 1 + random.below(3),
+                               .pad_h = random.below(2),
+                               .dilation_h = 1 + random.below(3),
+                               .dilation_w = 2};
+    const int64_t p = pooled_height(h, window), q = pooled_width(w, window);
+    SCOPED_TRACE(concat(images, " x ", h, " x ", w, " x ", c, ", window ", window.height, " x ", window.width,
+                        ", stride ", window.stride_h, " x ", window.stride_w, ", dilation ",
+                        window.dilation_h, " x ", window.dilation_w));
+    auto x = this->input(images * h * w * c, true), dy = this->input(images * p * q * c),
+         y = this->output(images * p * q * c), dx = this->output(images * h * w * c);
+    const auto image = [&]<class T>(Operand<TypeParam>& operand, T) {
+      return ImageView<T>{of<T>(operand).data(), images, h, w, c};
+    };
+    const auto pooled = [&]<class T>(Operand<TypeParam>& operand, T) {
+      return ImageView<T>{of<T>(operand).data(), images, p, q, c};
+    };
+    this->run([&](auto t) { return max_pool(pooled(y, t), image(x, t), window, this->stream); });
+    EXPECT_TRUE(y.agrees()) << "max_pool";
+    this->run([&](auto t) {
+      return max_pool_backward(image(dx, t), pooled(dy, t), pooled(y, t), image(x, t), window, this->stream);
+    });
+    EXPECT_TRUE(dx.agrees()) << "max_pool_backward";
+  }
+}
+
 // The indices are those of float32, and what follows from them is, too.
 TYPED_TEST(NarrowOperators, PoolingWithIndices) {
   Random& random = this->random;
-  for (int draw = 0; draw < 60; ++draw) {
-    this->aligned = draw % 2 == 0;
+  for (int draw = 0; draw < 72; ++draw) {
+    this->aligned = draw / 3 % 2 == 0;
     PoolWindow window;  // every third time the one that has kernels of its own
     if (draw % 3 != 0)
       window = {1 + random.below(3), 1 + random.below(3), 1 + random.below(3), 1 + random.below(3)};
     if (draw % 3 == 1) window.dilation_h = 1 + random.below(3), window.dilation_w = 2;
     const int64_t images = 1 + random.below(5), h = 5 + random.below(8), w = 5 + random.below(8);
-    const int64_t c = draw % 4 == 0 ? 4 * (1 + 2 * random.below(5)) : this->side(40);
+    const int64_t c = this->channels(draw / 6);
     const int64_t p = pooled_height(h, window), q = pooled_width(w, window);
     SCOPED_TRACE(concat(images, " x ", h, " x ", w, " x ", c, ", window ", window.height, " x ", window.width,
                         ", stride ", window.stride_h, " x ", window.stride_w, ", dilation ",

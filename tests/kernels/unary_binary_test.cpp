@@ -129,10 +129,10 @@ class NarrowElementwise : public NarrowOperands<Narrow> {};
 TYPED_TEST_SUITE(NarrowElementwise, NarrowTypes, NameOfType);
 
 TYPED_TEST(NarrowElementwise, IsTheFloat32ResultRounded) {
-  for (int draw = 0; draw < 60; ++draw) {
-    this->aligned = draw % 2 == 0;
-    const int64_t rows = this->side(40), cols = this->side(70), gap = this->random.below(2) * 8;
-    const int64_t stride = cols + gap;
+  for (int draw = 0; draw < 96; ++draw) {
+    this->aligned = draw / 24 % 2 == 0;  // all operators with accesses of every width
+    const int64_t rows = 1 + this->side(40), cols = this->side(70), gap = this->random.below(2) * 8;
+    const int64_t stride = (this->aligned && draw % 5 > 0 ? (cols + 7) / 8 * 8 : cols) + gap;
     auto a = this->input(rows * stride), b = this->input(rows * stride), row = this->input(cols),
          y = this->input(rows * stride);  // gaps have the same values
     const auto view = [&]<class T>(Operand<TypeParam>& operand, T) {

@@ -78,7 +78,7 @@ class WeightedCrossEntropy : public testing::Test {
       if (!targets)
         return cross_entropy(to, loss.data(), of_rows, z, {dev_labels.data(), z.rows}, options,
                              workspace.workspace(), stream);
-      const GuardedBuffer<T> dev_targets(targets->values, 1);
+      const GuardedBuffer<T> dev_targets(targets->values, targets->offset);
       const Status status = cross_entropy_of_probabilities(
           to, loss.data(), of_rows, z, dev_targets.matrix(z.rows, z.cols, targets->stride), options,
           workspace.workspace(), stream);
@@ -170,11 +170,12 @@ TYPED_TEST_SUITE(WeightedCrossEntropy, Types, NameOfType);
 TYPED_TEST(WeightedCrossEntropy, MatchesTheDefinitionAtTheBordersOfItsTiles) {
   for (const auto& [rows, cols] : kRowShapes) {
     const auto logits = Rows<TypeParam>::drawn(rows, cols, cols + rows % 3, this->random, 3);
-    const auto targets = this->targets_of(rows, cols);
+    auto targets = this->targets_of(rows, cols);
     this->expect_right(logits, this->labels_of(rows, cols, false), nullptr, {});
     this->expect_right(logits, this->labels_of(rows, cols, true), nullptr,
                        {.weights = this->weights_of(cols), .smoothing = 0.1, .in_place = true});
     this->expect_right(logits, {}, &targets, {});
+    targets.offset = 1;
     this->expect_right(logits, {}, &targets,
                        {.weights = this->weights_of(cols), .smoothing = 0.25, .in_place = true});
   }
@@ -193,7 +194,8 @@ TYPED_TEST(WeightedCrossEntropy, MatchesTheDefinitionOfDrawnOptions) {
                     static_cast<float>(this->random.normal()),
                     draw % 7 < 3,
                     draw % 6 != 0};
-    const auto targets = this->targets_of(rows, cols);
+    auto targets = this->targets_of(rows, cols);
+    targets.offset = this->random.below(2);
     if (draw % 2 == 0)
       this->expect_right(logits, this->labels_of(rows, cols, draw % 8 < 4), nullptr, c);
     else
