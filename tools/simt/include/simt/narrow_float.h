@@ -4,25 +4,34 @@
 
 #include <simt/builtins.h>
 
-#ifdef __AVX512FP16__
-#include <immintrin.h>
-#endif
-
 #include <bit>
 #include <cmath>
 #include <cstdint>
 
 namespace simt {
 
-struct HalfFormat {  // IEEE 754 binary16
-#ifdef __AVX512FP16__
-  // g++ 12 leaves out the rounding of vectors that are converted to _Float16 and back.
-  static uint16_t from_float(float x) { return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT); }
-  static float to_float(uint16_t bits) { return _cvtsh_ss(bits); }
-#else
-  static uint16_t from_float(float x) { return std::bit_cast<uint16_t>(static_cast<_Float16>(x)); }
-  static float to_float(uint16_t bits) { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
-#endif
+// IEEE 754 binary16, by operations on integers and floats, of which compilers make vectors: g++ 12 converts
+// _Float16 one by one, and with AVX512-FP16 it leaves out the rounding of vectors that are converted to
+// _Float16 and back. The results are those of the processor's instructions (vcvtps2ph, vcvtph2ps), NaNs too.
+struct HalfFormat {
+  static uint16_t from_float(float x) {
+    constexpr uint32_t kExponents = 0x38000000;  // 112 exponents: 2^-14 has 113 in float, 1 here
+    const uint32_t bits = std::bit_cast<uint32_t>(x), size = bits & 0x7FFFFFFF;
+    // Below 2^-14 the result is a multiple of 2^-24, the spacing of floats from 1/2 to 1.
+    const uint32_t subnormal = std::bit_cast<uint32_t>(std::bit_cast<float>(size) + 0.5f) - 0x3F000000;
+    const uint32_t normal = (size - kExponents + 0xFFF + (size >> 13 & 1)) >> 13;
+    const uint32_t finite = size < 0x38800000 ? subnormal : normal < 0x7C00 ? normal : 0x7C00;
+    const uint32_t half = size > 0x7F800000 ? 0x7E00 | (size >> 13 & 0x1FF) : finite;
+    return static_cast<uint16_t>((bits >> 16 & 0x8000) | half);
+  }
+  static float to_float(uint16_t half) {
+    const uint32_t bits = half, size = bits & 0x7FFF;
+    const uint32_t exponents = size < 0x7C00 ? 0x38000000 : 0x70000000;  // infinity and NaN: 224
+    const uint32_t normal = ((size << 13) + exponents) | (size > 0x7C00 ? 0x400000 : 0);
+    const float subnormal = static_cast<float>(static_cast<int32_t>(size)) * 0x1p-24f;
+    const uint32_t value = size < 0x400 ? std::bit_cast<uint32_t>(subnormal) : normal;
+    return std::bit_cast<float>(value | (bits & 0x8000) << 16);
+  }
 };
 
 struct Bfloat16Format {  // the upper half of a float
