@@ -114,19 +114,17 @@ __device__ __forceinline__ typename Reducer::State reduce_part(
 template <class Tile, class Reducer, class T>
 __device__ typename Reducer::State reduce_part_by_vectors(const Reducer& reducer, const T* from, int count,
                                                           int64_t first) {
-  constexpr int N = kWidestPack;
   typename Reducer::State of_place[Tile::kPlaces];
-  for (auto& state : of_place) state = Reducer::identity();
-  for (int j = 0; j < count; j += N) {
-    auto* const to = of_place + j % Tile::kPlaces;
-    if (j + N <= count) {
-      const Values<N> values = load_elements<N>(from + j);
-      RONDO_SIMD
-      for (int k = 0; k < N; ++k) to[k] = reducer.add(to[k], values.v[k], first + j + k);
-    } else {
-      for (int k = 0; j + k < count; ++k)
-        to[k] = reducer.add(to[k], static_cast<float>(from[j + k]), first + j + k);
-    }
+  const int of_first_round = min(count, Tile::kPlaces);
+  RONDO_SIMD
+  for (int p = 0; p < of_first_round; ++p)
+    of_place[p] = reducer.add(Reducer::identity(), static_cast<float>(from[p]), first + p);
+  for (int p = of_first_round; p < Tile::kPlaces; ++p) of_place[p] = Reducer::identity();
+  for (int round = Tile::kPlaces; round < count; round += Tile::kPlaces) {
+    const int places = min(count - round, Tile::kPlaces);
+    RONDO_SIMD
+    for (int p = 0; p < places; ++p)
+      of_place[p] = reducer.add(of_place[p], static_cast<float>(from[round + p]), first + round + p);
   }
   using State = typename Reducer::State;
   return rows::merged_places<Tile::kPlaces>(

@@ -325,16 +325,15 @@ class RowTeam<Tile<lanes, true>, N, Operation> {
 
   __device__ float max() const {
     const float* const values = memory_.values[0];
-    float most[N], result = -INFINITY;
+    float most[N];
     for (float& value : most) value = -INFINITY;
     int j = 0;
     for (; j + N <= count_; j += N) {
       RONDO_SIMD
-      for (int k = 0; k < N; ++k) most[k] = values[j + k] > most[k] ? values[j + k] : most[k];
+      for (int k = 0; k < N; ++k) most[k] = larger(most[k], values[j + k]);
     }
-    for (; j < count_; ++j) result = fmaxf(result, values[j]);
-    for (const float value : most) result = fmaxf(result, value);
-    return result;
+    for (int k = 0; j + k < count_; ++k) most[k] = larger(most[k], values[j + k]);
+    return merged_places<N>(&most[0], larger);
   }
 
   template <int kSums, class Add>
@@ -357,6 +356,9 @@ class RowTeam<Tile<lanes, true>, N, Operation> {
   }
 
  private:
+  // fmaxf() of a first number that is not NaN: a call for each value, and no vectors.
+  static __device__ __forceinline__ float larger(float a, float b) { return b > a ? b : a; }
+
   Memory& memory_;
   const int64_t row_;
   const int first_, count_;

@@ -48,12 +48,15 @@ struct Softmax {
     return {largest, sum[0]};
   }
   __device__ __forceinline__ Row combine(const Part* parts, int count, int64_t) const {
-    float largest = -INFINITY, sum = 0;
-    for (int i = 0; i < count; ++i) largest = fmaxf(largest, parts[i].largest);
-    for (int i = 0; i < count; ++i)
-      sum = fmaf(parts[i].sum, exp_of_negative(parts[i].largest - largest), sum);
+    float largest = parts[0].largest, sum = parts[0].sum;
+    if (count > 1) {
+      sum = 0;
+      for (int i = 1; i < count; ++i) largest = fmaxf(largest, parts[i].largest);
+      for (int i = 0; i < count; ++i)
+        sum = fmaf(parts[i].sum, exp_of_negative(parts[i].largest - largest), sum);
+    }
     sum += largest - largest;  // NaN if the largest value is infinite
-    return {largest, 1.0f / sum, log_of_one_plus(sum - 1.0f)};
+    return {largest, 1.0f / sum, log ? log_of_one_plus(sum - 1.0f) : 0.0f};
   }
 
   template <class Access>
