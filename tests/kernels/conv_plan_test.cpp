@@ -52,8 +52,8 @@ std::vector<std::string> plans_of(ConvOperation operation, const ConvCase& c, Ar
   return plans;
 }
 
-// Every choice, for every GPU of gpus.h, as text: a change of a choice changes a line of conv_plans.txt. "all"
-// are the GPUs that have the arithmetic.
+// Every choice, for every GPU of gpus.h, as text: a change of a choice changes a line of conv_plans.txt.
+// "all" are the GPUs that have the arithmetic.
 TEST(ConvPlan, Table) {
   struct Layer {
     const char* name;

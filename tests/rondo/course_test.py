@@ -1,10 +1,10 @@
 """Runs the commands of docs/course.md, and compares what they print with the page.
 
 course_test.py RONDO COURSE.md [--update]: a block of ```console has "$ command" lines, each followed by what
-the command prints. A block of ```cpp whose first line is "// NAME" is written to that file. The commands of the
-page run one after another in one folder. Numbers of commands that measure (train, allreduce, strategies) are
-compared by their places only. The images are drawn, because Fashion-MNIST may not be there; --update, which writes the
-page, needs it.
+the command prints. A block of ```cpp whose first line is "// NAME" is written to that file. The commands of
+the page run one after another in one folder. Numbers of commands that measure (train, allreduce, strategies)
+are compared by their places only. The images are drawn, because Fashion-MNIST may not be there; --update,
+which writes the page, needs it.
 """
 import difflib
 import gzip

@@ -1,11 +1,12 @@
 """Compares what commands of rondo print with transcripts.
 
-transcript_test.py RONDO TRANSCRIPT... [--update] [--with-files]: a transcript is a sequence of "$ command" lines,
-each followed by the output of the command, standard output and errors together, and by "[code]" if its exit code is
-not 0. The commands of a transcript run one after another in an empty folder, by sh; with --with-files in a copy of
-the folder of the transcript. Addresses, the names of temporary folders and the folder of the executor's headers are
-replaced. --update writes what the commands print now into the transcripts. Numbers are kept to 12 digits: the last
-digits of a double depend on whether the compiler uses fused multiply-add.
+transcript_test.py RONDO TRANSCRIPT... [--update] [--with-files]: a transcript is a sequence of "$ command"
+lines, each followed by the output of the command, standard output and errors together, and by "[code]" if its
+exit code is not 0. The commands of a transcript run one after another in an empty folder, by sh; with
+--with-files in a copy of the folder of the transcript. Addresses, the names of temporary folders and the
+folder of the executor's headers are replaced. --update writes what the commands print now into the
+transcripts. Numbers are kept to 12 digits: the last digits of a double depend on whether the compiler uses
+fused multiply-add.
 """
 import difflib
 import os
@@ -42,7 +43,8 @@ def transcript_of(commands, program, files):
 
 
 def main():
-    program, *paths = [pathlib.Path(argument).resolve() for argument in sys.argv[1:] if not argument.startswith("--")]
+    program, *paths = [pathlib.Path(argument).resolve()
+                       for argument in sys.argv[1:] if not argument.startswith("--")]
     failed = False
     for path in paths:
         wanted = path.read_text()

@@ -43,8 +43,8 @@ expect(OFF ON KNOWN GNU 12.2.0 13.0.88 g++-13)
 expect(OFF OFF KNOWN GNU 13.1.0 12.8.93 g++-13)
 
 # expect_architectures(LIST nvcc-knows...): one binary for each supported architecture of nvcc, and PTX of the
-# newest and of those before a gap. Every GPU from the first binary on has a binary or PTX, the integrated ones
-# (87, 110) included, on which the binary of another GPU does not run.
+# newest and of those before a gap. Every GPU from the first binary on has a binary or PTX, the integrated
+# ones (87, 110) included, on which the binary of another GPU does not run.
 include(${cmake_folder}/architectures.cmake)
 function(expect_architectures expected)
   string(REPLACE ";" " " known "${ARGN}")
@@ -60,7 +60,8 @@ function(expect_architectures expected)
   foreach(gpu 75 80 86 87 88 89 90 100 101 103 110 120 121 130)
     set(reached OFF)
     foreach(architecture ${CMAKE_CUDA_ARCHITECTURES})
-      if(architecture STREQUAL "${gpu}-real" OR architecture MATCHES "^[0-9]+$" AND architecture LESS_EQUAL gpu)
+      if(architecture STREQUAL "${gpu}-real"
+         OR architecture MATCHES "^[0-9]+$" AND architecture LESS_EQUAL gpu)
         set(reached ON)
       endif()
     endforeach()

@@ -1,8 +1,8 @@
-# The default of CMAKE_CUDA_ARCHITECTURES: every architecture below that this nvcc supports. The newest one, and
-# those of RONDO_PTX_ARCHITECTURES, are also there as PTX, which the driver compiles for GPUs without a binary:
-# later ones, and those of integrated systems (8.7; 11.0 with an nvcc that does not have it), on which CUDA does
-# not run the binaries of another GPU. The PTX takes no time to compile, because nvcc makes it on the way to the
-# binary.
+# The default of CMAKE_CUDA_ARCHITECTURES: every architecture below that this nvcc supports. The newest one,
+# and those of RONDO_PTX_ARCHITECTURES, are also there as PTX, which the driver compiles for GPUs without a
+# binary: later ones, and those of integrated systems (8.7; 11.0 with an nvcc that does not have it), on which
+# CUDA does not run the binaries of another GPU. The PTX takes no time to compile, because nvcc makes it on
+# the way to the binary.
 # -DCMAKE_CUDA_ARCHITECTURES=native builds only for the GPU of this machine, in a fraction of the time;
 # tools/train and tools/test do the same.
 set(RONDO_ARCHITECTURES 75 80 86 89 90 100 110 120)

@@ -1,6 +1,6 @@
-# find_cudnn(): sets CUDNN_LIBRARY and CUDNN_INCLUDE_DIR in the cache. Looks beside the CUDA toolkit and in the
-# usual folders; then for the Python wheel (nvidia-cudnn-cu13), whose library has a name with a version only,
-# lib/libcudnn.so.9. Header and library are of the same installation. Prints which were taken.
+# find_cudnn(): sets CUDNN_LIBRARY and CUDNN_INCLUDE_DIR in the cache. Looks beside the CUDA toolkit and in
+# the usual folders; then for the Python wheel (nvidia-cudnn-cu13), whose library has a name with a version
+# only, lib/libcudnn.so.9. Header and library are of the same installation. Prints which were taken.
 function(find_cudnn)
   find_library(CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${CUDAToolkit_LIBRARY_DIR})
   if(NOT CUDNN_LIBRARY)

@@ -66,12 +66,13 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/rondo-config-version.cmak
 install(FILES ${PROJECT_BINARY_DIR}/rondo-config.cmake ${PROJECT_BINARY_DIR}/rondo-config-version.cmake
         DESTINATION ${RONDO_PACKAGE_DIR})
 
-# rondo_pkg_config(COMPONENT LIBRARIES [REQUIRES]): rondo-COMPONENT.pc for pkg-config, beside the CMake package.
-# Paths are relative to the file, so that an installed folder can be moved.
+# rondo_pkg_config(COMPONENT LIBRARIES [REQUIRES]): rondo-COMPONENT.pc for pkg-config, beside the CMake
+# package. Paths are relative to the file, so that an installed folder can be moved.
 file(RELATIVE_PATH rondo_prefix_of_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 if(RONDO_CUDA)
   set(rondo_pc_flags "-I${CUDAToolkit_INCLUDE_DIRS}")
-  set(rondo_pc_core "-lrondo_runtime -lrondo_core -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt -pthread")
+  set(rondo_pc_core "-lrondo_runtime -lrondo_core -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl")
+  string(APPEND rondo_pc_core " -lrt -pthread")
 else()
   set(rondo_pc_flags "-I\${includedir}/rondo-simt")
   set(rondo_pc_core "-lrondo_runtime -lrondo_core -lsimt -pthread")
@@ -83,7 +84,8 @@ function(rondo_pkg_config component libraries)
   set(rondo_pc_component ${component})
   set(rondo_pc_libraries ${libraries})
   set(rondo_pc_requires ${ARGN})
-  configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/rondo.pc.in ${PROJECT_BINARY_DIR}/rondo-${component}.pc @ONLY)
+  configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/rondo.pc.in
+    ${PROJECT_BINARY_DIR}/rondo-${component}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/rondo-${component}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 rondo_pkg_config(kernels "-lrondo_kernels")

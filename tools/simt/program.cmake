@@ -28,7 +28,8 @@ function(simt_program target)
     set(stem ${CMAKE_CURRENT_BINARY_DIR}/${target}_${name})
     add_custom_command(OUTPUT ${stem}.translated.ii
       COMMAND ${CMAKE_CXX_COMPILER} -E -x c++ -std=c++20 ${flags} -isystem "$<JOIN:${system},;-isystem;>"
-        "$<$<BOOL:${folders}>:-I$<JOIN:${folders},;-I>>" "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
+        "$<$<BOOL:${folders}>:-I$<JOIN:${folders},;-I>>"
+        "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
         "$<TARGET_PROPERTY:${target},COMPILE_OPTIONS>" -D__CUDACC__ -D__NVCC__ -DSIMT_TRANSLATE
         -include cuda_runtime.h -MD -MF ${stem}.d -MT ${stem}.translated.ii ${path} -o ${stem}.ii
       COMMAND ${translator} ${stem}.ii ${stem}.translated.ii

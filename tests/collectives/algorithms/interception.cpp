@@ -25,10 +25,12 @@ RONDO_WRAPPED(cudaError_t, copy, "_Z15cudaMemcpyAsyncPvPKvm14cudaMemcpyKindP11CU
 RONDO_WRAPPED(cudaError_t, copy_peer, "_Z19cudaMemcpyPeerAsyncPviPKvimP11CUstream_st",
               (void* to, int to_device, const void* from, int from_device, size_t bytes,
                cudaStream_t stream));
-RONDO_WRAPPED(Status, reduce_vectors,
-              "_ZN5rondo14reduce_vectorsEPKcNS_5DTypeENS_9ReductionENS_8SumOrderERKNS_15ReduceArgumentsEP11CUstream_st",
-              (const char* operation, DType dtype, Reduction reduction, SumOrder order,
-               const ReduceArguments& arguments, cudaStream_t stream));
+// CMakeLists.txt reads the names: none is split into two literals.
+RONDO_WRAPPED(
+    Status, reduce_vectors,
+    "_ZN5rondo14reduce_vectorsEPKcNS_5DTypeENS_9ReductionENS_8SumOrderERKNS_15ReduceArgumentsEP11CUstream_st",
+    (const char* operation, DType dtype, Reduction reduction, SumOrder order,
+     const ReduceArguments& arguments, cudaStream_t stream));
 RONDO_WRAPPED(Status, pack,
               "_ZN5rondo4packEPKcPvSt4spanIKNS_13BasicDataViewIvEELm18446744073709551615EEP11CUstream_st",
               (const char* operation, void* bucket, std::span<const DataView> vectors, cudaStream_t stream));

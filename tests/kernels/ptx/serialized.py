@@ -50,7 +50,8 @@ for folder, least in (("gemm", 6), ("conv/implicit_gemm", 4)):
         sys.exit(f"only {[source.name for source in sources[folder]]} of {folder} use wgmma")
 sources = sum(sources.values(), [])
 with ThreadPoolExecutor(2) as pool:
-    found = {source.relative_to(KERNELS): lines for source, lines in zip(sources, pool.map(faults, sources)) if lines}
+    found = {source.relative_to(KERNELS): lines
+             for source, lines in zip(sources, pool.map(faults, sources)) if lines}
 for name, lines in found.items():
     print(f"{name}:", *lines[:3], sep="\n  ")
 sys.exit(1 if found else 0)

@@ -1,5 +1,5 @@
-// Two files that nvcc -rdc=true compiled: functions, variables and constants of one file are used in the other,
-// and both have some of the same name to themselves.
+// Two files that nvcc -rdc=true compiled: functions, variables and constants of one file are used in the
+// other, and both have some of the same name to themselves.
 #include "linked.h"
 
 static __device__ float own = 1;

@@ -18,7 +18,9 @@ __device__ int linear() { return static_cast<int>(blockIdx.x * blockDim.x + thre
 
 __global__ void plain(int* out, int value) { out[linear()] = value; }
 __global__ void with_default(int* out, int value = 7) { out[linear()] = value; }
-static __global__ void __launch_bounds__(256, 2) is_static(int* __restrict__ out, const int value) { out[linear()] = value; }
+static __global__ void __launch_bounds__(256, 2) is_static(int* __restrict__ out, const int value) {
+  out[linear()] = value;
+}
 template <class T>
 __global__ void deduced(T* out, T value) { out[linear()] = value; }
 template <typename T, int N, bool = true>
@@ -136,7 +138,8 @@ int main() {
   calls_member<&Pair::sum><<<kBlocks, kThreads>>>(out, {3, 4}); show("pointer to a member", out);
   apply<<<kBlocks, kThreads>>>(out, [=] __host__ __device__(int i) { return 3 * i + kThreads; });
   show("lambda of both", out);
-  apply<<<kBlocks, kThreads>>>(out, []<class T> __device__(T i) { return i + 1; }); show("generic lambda", out);
+  apply<<<kBlocks, kThreads>>>(out, []<class T> __device__(T i) { return i + 1; });
+  show("generic lambda", out);
   if (true) (*pointer)<<<kBlocks, kThreads>>>(out, 22); show("after if", out);
   switch (kBlocks) {
     case 3: plain<<<kBlocks, kThreads>>>(out, 23);

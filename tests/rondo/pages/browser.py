@@ -5,8 +5,8 @@
         page.press("ArrowRight")
         page.value("document.title")
 
-A page collects its faults: uncaught errors, console errors and warnings, and every request that is not for its
-own file.
+A page collects its faults: uncaught errors, console errors and warnings, and every request that is not for
+its own file.
 """
 import base64
 import json
@@ -35,12 +35,13 @@ class Browser:
         self._read, to_write = os.pipe()
         # The protocol's pipes are the descriptors 3 and 4 of the browser.
         command = f'exec "$0" "$@" 3<&{to_read} 4>&{to_write}'
-        options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--hide-scrollbars",
-                   "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
-                   f"--user-data-dir={folder}/profile", "about:blank"]
+        options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+                   "--hide-scrollbars", "--disable-dev-shm-usage", "--no-first-run",
+                   "--disable-background-networking", f"--user-data-dir={folder}/profile", "about:blank"]
         self._log = open(f"{folder}/chromium.log", "wb")
-        self._process = subprocess.Popen(["bash", "-c", command, program, *options], pass_fds=(to_read, to_write),
-                                         stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log)
+        self._process = subprocess.Popen(["bash", "-c", command, program, *options],
+                                         pass_fds=(to_read, to_write), stdin=subprocess.DEVNULL,
+                                         stdout=self._log, stderr=self._log)
         os.close(to_read)
         os.close(to_write)
         self._buffer = b""
@@ -113,7 +114,8 @@ class Page:
         browser.listeners.append(self._listen)
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+                  mobile=False)
         self.send("Page.navigate", url=self._url)
         browser.wait_for(lambda: self._loaded)
 
@@ -159,7 +161,8 @@ class Page:
 
     def media(self, media="", **features):
         self.send("Emulation.setEmulatedMedia", media=media,
-                  features=[{"name": name.replace("_", "-"), "value": value} for name, value in features.items()])
+                  features=[{"name": name.replace("_", "-"), "value": value}
+                            for name, value in features.items()])
 
     def screenshot(self, path):
         data = self.send("Page.captureScreenshot", captureBeyondViewport=True)["data"]

@@ -1,5 +1,5 @@
-"""Opens the page of `rondo schedule --html` in headless Chromium, presses its keys, and compares what it shows
-with what `rondo schedule --json` writes and with sums computed here.
+"""Opens the page of `rondo schedule --html` in headless Chromium, presses its keys, and compares what it
+shows with what `rondo schedule --json` writes and with sums computed here.
 
 schedule_page_test.py RONDO. Exits with 77, which ctest counts as skipped, if Chromium is not installed.
 """
@@ -16,8 +16,10 @@ SHOWN = """({
   step: Number(document.body.dataset.step), position: document.getElementById("position").textContent,
   phase: document.getElementById("phase").textContent, time: document.getElementById("time").textContent,
   said: document.getElementById("say").textContent, slider: document.getElementById("slider").value,
-  values: [...document.querySelectorAll("#values tbody tr")].map(row => [...row.querySelectorAll("td")].map(cell => cell.textContent)),
-  transfers: [...document.querySelectorAll("#transfers tbody tr")].map(row => [...row.children].map(cell => cell.textContent)),
+  values: [...document.querySelectorAll("#values tbody tr")].map(
+    row => [...row.querySelectorAll("td")].map(cell => cell.textContent)),
+  transfers: [...document.querySelectorAll("#transfers tbody tr")].map(
+    row => [...row.children].map(cell => cell.textContent)),
   picture: [...document.querySelectorAll("#stage .arrow")].length,
   wide: document.body.scrollWidth > window.innerWidth,
 })"""
@@ -34,8 +36,8 @@ class ScheduleTest:
 
     def written(self, ranks, *options):
         path = self.folder / "steps.json"
-        subprocess.run([self.program, "schedule", "--ranks", str(ranks), *options, "--json", path], check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run([self.program, "schedule", "--ranks", str(ranks), *options, "--json", path],
+                       check=True, stdout=subprocess.DEVNULL)
         return json.loads(path.read_text())
 
     def states(self, schedule):
@@ -53,8 +55,8 @@ class ScheduleTest:
         total = len(schedule["steps"])
         assert (shown["algorithm"], shown["ranks"], shown["step"]) == (
             schedule["algorithm"], schedule["ranks"], step), f"{where}: {shown}"
-        texts = [["empty" if chunk["bytes"] == 0 else str(value) for value, chunk in zip(row, schedule["chunks"])]
-                 for row in values]
+        texts = [["empty" if chunk["bytes"] == 0 else str(value)
+                  for value, chunk in zip(row, schedule["chunks"])] for row in values]
         assert shown["values"] == texts, f"{where}: {shown['values']} instead of {texts}"
         movements = schedule["steps"][step - 1]["movements"] if step else []
         wanted = [[str(m["from"]), str(m["to"]), f"{m['bytes']:,}", f"{m['total']:,}"] for m in movements]
@@ -63,7 +65,8 @@ class ScheduleTest:
         assert shown["slider"] == str(step), where
         assert not shown["wide"], f"{where}: the page is wider than the window"
         now, end = (seconds_of(text) for text in shown["time"].split(" of "))
-        for got, want in ((now, schedule["steps"][step - 1]["end"] if step else 0), (end, schedule["seconds"])):
+        for got, want in ((now, schedule["steps"][step - 1]["end"] if step else 0),
+                          (end, schedule["seconds"])):
             assert abs(got - want) <= 0.006 * want, f"{where}: {got} s instead of {want}"
         if step:
             assert shown["position"] == f"Step {step} of {total}", where
@@ -105,8 +108,11 @@ class ScheduleTest:
         self.page.value("document.getElementById('speed').value = '4'")
         self.page.press(" ")
         assert self.page.value("document.getElementById('play').textContent") == "Pause"
-        self.page.value("""new Promise(done => { const look = () => document.body.dataset.step === "2" &&
-            document.getElementById("play").textContent === "Play" ? done() : setTimeout(look, 20); look(); })""")
+        self.page.value("""new Promise(done => {
+            const look = () => document.body.dataset.step === "2" &&
+                document.getElementById("play").textContent === "Play" ? done() : setTimeout(look, 20);
+            look();
+        })""")
         self.page.press("1")
         self.page.press(" ")
         self.page.press(" ")
@@ -123,12 +129,15 @@ class ScheduleTest:
                             ("#last", self.page.value("document.getElementById('slider').max"))):
             self.page.value(f"document.querySelector(`{click}`).click()")
             assert self.page.value("document.body.dataset.step") == step, click
-        unnamed = self.page.value("""[...document.querySelectorAll("button, input, select, [role=img], svg")].filter(e =>
-            !e.textContent.trim() && !e.getAttribute("aria-label") && !e.labels?.length).map(e => e.outerHTML)""")
+        unnamed = self.page.value("""[...document.querySelectorAll("button, input, select, [role=img], svg")]
+            .filter(e => !e.textContent.trim() && !e.getAttribute("aria-label") && !e.labels?.length)
+            .map(e => e.outerHTML)""")
         assert not unnamed, f"without a name: {unnamed}"
 
     def paper(self, schedule):
-        """Print shows every step, and nothing that only a screen can use. Dark mode changes the paper's colour."""
+        """Print shows every step, and nothing that only a screen can use. Dark mode changes the paper's
+        colour.
+        """
         self.page.value("dispatchEvent(new Event('beforeprint'))")
         self.page.media("print")
         figures = self.page.value("document.querySelectorAll('#print figure svg').length")
@@ -146,11 +155,12 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         with Browser(chromium, folder) as browser:
-            for ranks, options in ((4, []), (2, ["--bytes", "20"]), (6, ["--bytes", "1000003", "--group", "2"]),
+            for ranks, options in ((4, []), (2, ["--bytes", "20"]),
+                                   (6, ["--bytes", "1000003", "--group", "2"]),
                                    (16, ["--alpha", "1,5", "--bandwidth", "100,10"])):
                 path = folder / "page.html"
-                subprocess.run([program, "schedule", "--ranks", str(ranks), *options, "--html", path], check=True,
-                               stdout=subprocess.DEVNULL)
+                subprocess.run([program, "schedule", "--ranks", str(ranks), *options, "--html", path],
+                               check=True, stdout=subprocess.DEVNULL)
                 page = browser.open(path)
                 test = ScheduleTest(program, folder, page)
                 document = test.written(ranks, *options)

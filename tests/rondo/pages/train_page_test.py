@@ -1,5 +1,5 @@
-"""Trains with `rondo train --html`, opens the page in headless Chromium, presses its keys, and compares what it
-shows with what --log, --trace and --json of the same run wrote.
+"""Trains with `rondo train --html`, opens the page in headless Chromium, presses its keys, and compares what
+it shows with what --log, --trace and --json of the same run wrote.
 
 train_page_test.py RONDO. Exits with 77, which ctest counts as skipped, if Chromium is not installed.
 """
@@ -55,8 +55,10 @@ def write_data(folder, train, test, classes=10):
     for name, count in (("train", train), ("t10k", test)):
         labels = bytes(draw.randrange(classes) for _ in range(count))
         images = bytes(min(255, 20 * label + draw.randrange(20)) for label in labels for _ in range(784))
-        (folder / f"{name}-images-idx3-ubyte").write_bytes(struct.pack(">4B3i", 0, 0, 8, 3, count, 28, 28) + images)
-        (folder / f"{name}-labels-idx1-ubyte").write_bytes(struct.pack(">4B1i", 0, 0, 8, 1, count) + labels)
+        (folder / f"{name}-images-idx3-ubyte").write_bytes(
+            struct.pack(">4B3i", 0, 0, 8, 3, count, 28, 28) + images)
+        (folder / f"{name}-labels-idx1-ubyte").write_bytes(
+            struct.pack(">4B1i", 0, 0, 8, 1, count) + labels)
 
 
 class Run:
@@ -67,7 +69,8 @@ class Run:
         self.paths = {name: folder / f"run.{name}" for name in ("html", "csv", "trace", "json")}
         self.folder = folder
         options = ["--html", self.paths["html"]]
-        for wanted, option, name in ((log, "--log", "csv"), (trace, "--trace", "trace"), (results, "--json", "json")):
+        for wanted, option, name in ((log, "--log", "csv"), (trace, "--trace", "trace"),
+                                     (results, "--json", "json")):
             options += [option, self.paths[name]] if wanted else []
         words = [program, "train", *command.split(), *options]
         if interrupt:
@@ -84,7 +87,8 @@ class Run:
         self.page = browser.open(self.paths["html"])
         self.shown = self.page.value(SHOWN)
         text = self.paths["html"].read_text()
-        self.data = json.loads(re.search('<script type="application/json" id="data">(.*?)</script>', text, re.S)[1])
+        script = re.search('<script type="application/json" id="data">(.*?)</script>', text, re.S)
+        self.data = json.loads(script[1])
 
     def log(self):
         with open(self.paths["csv"]) as file:
@@ -189,7 +193,8 @@ def check_memory(run, devices):
 
 def sentence_of(event, ranks, rows, first, transfers):
     return {"name": event["name"], "rank": ranks[event["pid"]], "row": rows[event["pid"], event["tid"]],
-            "phase": event["args"]["phase"], "begin": (event["ts"] - first) * 1e-6, "takes": event["dur"] * 1e-6,
+            "phase": event["args"]["phase"], "begin": (event["ts"] - first) * 1e-6,
+            "takes": event["dur"] * 1e-6,
             "transfers": transfers.get((event["pid"], event["tid"], event["ts"]), 0)}
 
 
@@ -270,7 +275,8 @@ def check_zoom(run):
     page.value("document.querySelector('#longest button').click()")
     longest = max(e["dur"] for e in run.events("X") if e["args"]["step"] == whole["step"])
     view = run.view()
-    assert abs(view["to"] - view["from"] - min(3 * longest, length)) < 0.02 * length, f"{view} for {longest} us"
+    shown = view["to"] - view["from"]
+    assert abs(shown - min(3 * longest, length)) < 0.02 * length, f"{view} for {longest} us"
     assert run.item().startswith(page.value("document.querySelector('#longest button').textContent") + ": ")
     assert page.value("document.activeElement.id") == "timeline"
     # The mouse: a drag pans, a click chooses.
@@ -300,18 +306,23 @@ def check_zoom(run):
 
 
 def check_looks(run):
-    """No width is too narrow, controls have names, dark mode and print change the colours, print has no controls."""
+    """No width is too narrow, controls have names, dark mode and print change the colours, and print has no
+    controls.
+    """
     page = run.page
     for width in (380, 800, 1400):
-        page.send("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        page.send("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
+                  mobile=False)
         page.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         wide = page.value("document.documentElement.scrollWidth")
         assert wide <= width, f"the page is {wide} pixels wide in a window of {width}"
         for selector in ("#timeline svg", "#curve-1 svg"):
-            box = page.value(f"(r => r && r.right)(document.querySelector('{selector}')?.getBoundingClientRect())")
+            box = page.value("(r => r && r.right)"
+                             f"(document.querySelector('{selector}')?.getBoundingClientRect())")
             assert box is None or box <= width, f"{selector} ends at {box} in a window of {width}"
     unnamed = page.value("""[...document.querySelectorAll("button, input, [role=slider], [role=application],
-        [role=region]")].filter(e => !e.textContent.trim() && !e.getAttribute("aria-label") && !e.labels?.length)
+        [role=region]")]
+        .filter(e => !e.textContent.trim() && !e.getAttribute("aria-label") && !e.labels?.length)
         .map(e => e.outerHTML)""".replace("\n", " "))
     assert not unnamed, f"without a name: {unnamed}"
     colour = lambda: page.value("getComputedStyle(document.body).backgroundColor")
@@ -320,7 +331,8 @@ def check_looks(run):
     assert colour() != light
     page.media("print", prefers_color_scheme="dark")
     assert colour() == "rgb(255, 255, 255)", "paper is white"
-    assert page.value("[...document.querySelectorAll('.screen')].every(e => getComputedStyle(e).display === 'none')")
+    assert page.value(
+        "[...document.querySelectorAll('.screen')].every(e => getComputedStyle(e).display === 'none')")
     page.media()
 
 
@@ -350,7 +362,8 @@ def main():
             for options, parallelism in (
                 ("--devices 3 --algorithm direct", "3 replicas, direct all-reduce"),
                 ("--devices 0,0,1,1 --group 2", "4 in groups of 2, hierarchical all-reduce"),
-                ("--devices 2 --device-count-invariant --micro-batches 2", "8 sample blocks, direct all-reduce"),
+                ("--devices 2 --device-count-invariant --micro-batches 2",
+                 "8 sample blocks, direct all-reduce"),
                 ("--devices 1", "1 replica")):
                 run = train(lenet + "--batch 32 --epochs 1 " + options, log=True, trace=True)
                 check_epochs(run)
@@ -367,8 +380,8 @@ def main():
             check_looks(run)
             run.close()
 
-            run = train("mlp --layers 3 --width 24 --inputs 12 --batch 12 --steps 4 --devices 2 --algorithm ring",
-                        trace=True, results=True)
+            run = train("mlp --layers 3 --width 24 --inputs 12 --batch 12 --steps 4 --devices 2 "
+                        "--algorithm ring", trace=True, results=True)
             results = json.loads(run.paths["json"].read_text())
             losses = [f"{loss:.4f}" for loss in results["losses"]]
             assert [row[1] for row in run.shown["numbers"]] == losses
@@ -390,7 +403,8 @@ def main():
             state = int(re.search(r"stopped in epoch (\d+)", run.said)[1])
             run = train(part.replace("400", str(state + 1)) + f" --resume {folder}/part", log=True)
             assert run.shown["state"] == "Finished"
-            assert [int(row[0]) for row in run.shown["numbers"]] == list(range(1, state + 2)), run.shown["numbers"]
+            epochs = [int(row[0]) for row in run.shown["numbers"]]
+            assert epochs == list(range(1, state + 2)), run.shown["numbers"]
             assert run.data["losses"][-1]["step"] == 35 * (state + 1)
             assert run.shown["trace"], "a resumed training records its first steps"
             run.close()

@@ -1,7 +1,7 @@
 // Cooperative groups: blocks, tiles of warps, coalesced threads, grids.
 //
-// The lanes of coalesced_threads() are the calling thread alone, as of __activemask() (simt/warp.h). That is a
-// result that CUDA allows: it promises no convergence.
+// The lanes of coalesced_threads() are the calling thread alone, as of __activemask() (simt/warp.h). That is
+// a result that CUDA allows: it promises no convergence.
 #pragma once
 
 #include <cuda_runtime.h>

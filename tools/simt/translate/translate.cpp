@@ -155,8 +155,8 @@ class Translator {
     bodies_.push_back(std::move(body));
   }
 
-  // A variable of the device, in the form of <simt/variables.h>: another name for its first copy, and what the macros
-  // there would be. Constants need no more than their declaration.
+  // A variable of the device, in the form of <simt/variables.h>: another name for its first copy, and what
+  // the macros there would be. Constants need no more than their declaration.
   void device_variable(size_t i) {
     const size_t begin = syntax_.begin_of_declaration(i);
     size_t end = begin;
@@ -245,7 +245,8 @@ class Translator {
     return kernels_.at(std::string(syntax_.at(function.name).text)).size() == 1;
   }
 
-  // if (simt::launch_is_pending()) return simt::launch(static_cast<void (*)(decltype(a), ...)>(kernel<T>), a);
+  // if (simt::launch_is_pending())
+  //   return simt::launch(static_cast<void (*)(decltype(a), ...)>(kernel<T>), a);
   std::string launch_of_itself(const Function& function) {
     std::string name(syntax_.at(function.name).text);
     if (syntax_.at(function.name + 1).is("<")) {  // a specialization

@@ -9,8 +9,8 @@ namespace ptx {
 // What the indices in the metadata choose: `units` of `unit` adjacent elements out of `chunk` elements.
 struct Sparsity {
   int chunk, units, unit;
-  // Bits of a lane's metadata that are of one row: all, in turn of row lane / 4 and of the one 8 on; or the lower
-  // half is of the former and the upper half of the latter.
+  // Bits of a lane's metadata that are of one row: all, in turn of row lane / 4 and of the one 8 on; or the
+  // lower half is of the former and the upper half of the latter.
   int row_bits;
 };
 // chunk 0: sparse products have no such type.

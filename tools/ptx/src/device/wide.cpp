@@ -1,5 +1,5 @@
-// 128-bit values: mov, ld, st, atom.exch and atom.cas of .b128 (PTX ISA 9.7.9.1, 9.7.9.8, 9.7.9.11, 9.7.13.5). A
-// register has the lower halves of the lanes, and behind them the upper ones.
+// 128-bit values: mov, ld, st, atom.exch and atom.cas of .b128 (PTX ISA 9.7.9.1, 9.7.9.8, 9.7.9.11,
+// 9.7.13.5). A register has the lower halves of the lanes, and behind them the upper ones.
 #include <atomic>
 #include <bit>
 

@@ -1,5 +1,5 @@
-// CUDA's fast functions: __expf() and so on. A GPU computes them with less accuracy; here they are as accurate
-// as the C library's. <math.h> declares some of these names, without a definition.
+// CUDA's fast functions: __expf() and so on. A GPU computes them with less accuracy; here they are as
+// accurate as the C library's. <math.h> declares some of these names, without a definition.
 #pragma once
 
 #include <math.h>

@@ -43,7 +43,7 @@ struct Fault {
 // end.
 Fault run_block(const Kernel& kernel, uint64_t block);
 
-// Runs all blocks of cluster `cluster`, which are numbered as blocks are; of a cooperative launch, all blocks.
+// Runs all blocks of cluster `cluster`, numbered as blocks are; of a cooperative launch, all blocks.
 Fault run_cluster(const Kernel& kernel, uint64_t cluster);
 
 // Every worker calls this after its last block of `kernel`. The thread sanitizer treats a worker and the

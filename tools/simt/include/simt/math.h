@@ -1,6 +1,6 @@
 // CUDA device functions that <cmath> lacks: min and max, reciprocal square roots, multiples of pi, bit
-// operations. Other headers have arithmetic with rounding modes (rounding.h), conversions (conversions.h), fast
-// functions (fast_math.h), and operations on the bytes of a word (packed_bytes.h).
+// operations. Other headers have arithmetic with rounding modes (rounding.h), conversions (conversions.h),
+// fast functions (fast_math.h), and operations on the bytes of a word (packed_bytes.h).
 #pragma once
 
 #include <simt/builtins.h>

@@ -1,5 +1,5 @@
-// The functions of both 16-bit formats: __hadd(), __hfma2(), hexp(), comparisons, atomics. The result is that of
-// float, rounded once.
+// The functions of both 16-bit formats: __hadd(), __hfma2(), hexp(), comparisons, atomics. The result is that
+// of float, rounded once.
 #pragma once
 
 #include <simt/atomics.h>

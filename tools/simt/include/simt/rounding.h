@@ -1,5 +1,5 @@
-// Arithmetic with a rounding mode of its own: __fadd_rz() and similar functions, and the intrinsics whose result
-// the compiler must not contract into an fma.
+// Arithmetic with a rounding mode of its own: __fadd_rz() and similar functions, and the intrinsics whose
+// result the compiler must not contract into an fma.
 #pragma once
 
 #include <simt/memory_access.h>

@@ -11,8 +11,8 @@ inline thread_local constinit size_t shared_bytes = 0;   // all
 inline thread_local constinit size_t dynamic_bytes = 0;  // at its begin: what the launch asked for
 [[noreturn]] void shared_too_small(size_t wanted);
 
-// A variable that CUDA C++ declares __shared__ with a size (simt/translated.h). Every block has room for all of
-// the program, kSharedGap bytes apart.
+// A variable that CUDA C++ declares __shared__ with a size (simt/translated.h). Every block has room for all
+// of the program, kSharedGap bytes apart.
 inline constexpr size_t kSharedGap = 128;
 struct SharedVariable {
   SharedVariable(size_t bytes, size_t alignment);

@@ -1,7 +1,7 @@
 // Variables of device code: __device__, __constant__ and __managed__ at namespace scope.
 //
-// In CUDA each device has its own copy of such a variable, and its name means the copy of the device that runs
-// the code. Here the declaration is written with another name, that of device 0's copy, and a macro follows:
+// In CUDA each device has its own copy of such a variable, and its name means the copy of the device that
+// runs the code. Here the declaration has another name, that of device 0's copy, and a macro follows:
 //
 //   __constant__ float weights[64];        float simt_first_weights[64];
 //                                          SIMT_CONSTANT_VARIABLE(weights)

@@ -52,8 +52,8 @@ struct Variable {
 };
 // Nothing if `symbol`, the address by which host code names it, is that of no variable.
 std::optional<Variable> variable_of(const void* symbol, int device);
-// The variables of a device that no call has returned since the last forget_variables(), for the memory map. A
-// device half that enters its variables itself returns none.
+// The variables of a device that no call has returned since the last forget_variables(), for the memory map.
+// A device half that enters its variables itself returns none.
 std::vector<Variable> new_variables_of(int device);
 // cudaDeviceReset(): the variables of device code get their first values again.
 void forget_variables(int device);

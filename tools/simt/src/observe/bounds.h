@@ -1,5 +1,5 @@
-// The bounds check (SIMT_BOUNDS=1): accesses of kernels to memory that their device may not access, and of the
-// host to memory of a device.
+// The bounds check (SIMT_BOUNDS=1): accesses of kernels to memory that their device may not access, and of
+// the host to memory of a device.
 #pragma once
 
 #include <simt/observe.h>
