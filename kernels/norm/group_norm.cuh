@@ -86,14 +86,34 @@ inline LaunchShape shape_of_groups(const GroupShape& shape) {
 }
 
 // The statistics of N neighbouring channels, by row. They begin in group `group`, at its channel `channel`.
+// A thread with vectors has neighbouring rows, and keeps those of the latest image.
 template <int N>
 struct GroupStatistics {
   const GroupShape* shape;
   const float *first, *second;
   int group, channel;
+  struct OfImage {
+    int64_t image = -1;
+    Values<N> a, b;
+  };
+  mutable OfImage latest = {};
 
   __device__ __forceinline__ void load(int64_t row, Values<N>& a, Values<N>& b) const {
-    const int64_t at = shape->image(row) * shape->groups + group;
+    const int64_t image = shape->image(row);
+    if constexpr (kVectorTiles) {
+      if (image != latest.image) {
+        load_image(image, latest.a, latest.b);
+        latest.image = image;
+      }
+      a = latest.a, b = latest.b;
+    } else {
+      load_image(image, a, b);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void load_image(int64_t image, Values<N>& a, Values<N>& b) const {
+    const int64_t at = image * shape->groups + group;
     if (channel + N <= shape->per_group) {
       const float of_a = first[at], of_b = second[at];
       RONDO_SIMD
