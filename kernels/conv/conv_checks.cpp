@@ -66,7 +66,7 @@ Status check_axis(const ConvNames& names, const AxisOptions& options, int64_t si
   const int64_t expected = conv2d_output_size(size, filter, stride, pad, dilation, end);
   if (output != expected)
     return bad_argument(names.operation, ": ", names.output, " is ", output, " along ", axis, ", must be ",
-                        expected);
+                        expected, " where ", names.input, " is ", size);
   return {};
 }
 

@@ -9,6 +9,9 @@
 // This header is installed. Its users compile it with nvcc or, for the CPU executor, with g++ or clang; they
 // link rondo::kernels. A lambda is `[=] __device__(float a) { ... }`, and needs nvcc's `--extended-lambda`.
 // nvcc's warnings 1407 (launch() of a local type is not hidden) and 2810 (of a lambda's call) mean nothing.
+// The CMake target rondo::kernel_options has the options of Rondo's own kernels: with nvcc those for lambdas
+// and warnings, on the executor those with which g++ makes vectors, also of exp_of() or gelu_of(). The level
+// of optimisation is the program's own; -O3 is Rondo's.
 //
 // Shapes: y is [rows, cols], row-major with any stride; or a VectorView, which is one row. Each input is
 //   - a MatrixView, whose sides are those of y, or 1. A side of 1 counts as that of y, as in NumPy: 1 x cols

@@ -1,6 +1,7 @@
 // DeviceTensors: reads and writes the named tensors of a model and its optimizer in device memory.
 #pragma once
 
+#include <rondo/kernels/core/status.h>
 #include <rondo/nn/io/safetensors.h>
 #include <rondo/nn/train/data_parallel.h>
 

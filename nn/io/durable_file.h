@@ -1,6 +1,8 @@
 // Atomic replacement of a file: readers find the old or the new contents, even after a power failure.
 #pragma once
 
+#include <rondo/kernels/core/status.h>
+
 #include <cstddef>
 #include <span>
 #include <string>

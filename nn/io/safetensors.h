@@ -2,6 +2,7 @@
 // https://github.com/huggingface/safetensors
 #pragma once
 
+#include <rondo/kernels/core/status.h>
 #include <rondo/nn/io/safetensors_header.h>
 
 #include <cstddef>

@@ -13,7 +13,7 @@ function(add_consumers version)
   target_link_libraries(consumer PRIVATE rondo::kernels rondo::collectives)
   target_link_libraries(trainer PRIVATE rondo::nn)
   if(TARGET functor)
-    target_link_libraries(functor PRIVATE rondo::kernels rondo::runtime)
+    target_link_libraries(functor PRIVATE rondo::kernels rondo::runtime rondo::kernel_options)
   endif()
   # Options that the libraries' targets add to the programs, for expect_no_options() in run.cmake.
   set(added "")

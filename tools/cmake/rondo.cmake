@@ -80,6 +80,18 @@ else()
   target_link_libraries(rondo_options INTERFACE simt)
 endif()
 
+# rondo::kernel_options: the compiler options of Rondo's own kernels, for programs with kernels of their own
+# (elementwise.cuh). Without the executor's, g++ makes few vectors of them.
+add_library(rondo_kernel_options INTERFACE)
+add_library(rondo::kernel_options ALIAS rondo_kernel_options)
+if(RONDO_CUDA)
+  target_compile_options(rondo_kernel_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda --diag-suppress=1407,2810>)
+else()
+  get_target_property(options simt_kernel_options INTERFACE_COMPILE_OPTIONS)
+  target_compile_options(rondo_kernel_options INTERFACE "${options}")
+endif()
+
 include(${CMAKE_CURRENT_LIST_DIR}/warnings.cmake)
 if(RONDO_PTX)
   add_subdirectory(${PROJECT_SOURCE_DIR}/tools/ptx)
