@@ -53,7 +53,7 @@ struct StateRows {
   int64_t stride;
   template <int N>
   struct Row {
-    State state;
+    State state = {};  // without a value g++ warns of rows that are not there
   };
   template <int N>
   __device__ __forceinline__ Row<N> load(int64_t row, int64_t col) const {
