@@ -51,12 +51,23 @@ TEST(PtxDeviceInstructions, Integers) {
            {"shr.u32 %r0, -8, 1;", 0x7FFFFFFC},
            {"cnot.b32 %r0, 0;", 1},
            {"add.cc.u32 %r1, -1, 1; addc.u32 %r0, 0, 0;", 1},
-           {"sub.cc.u32 %r1, 0, 1; subc.u32 %r0, 5, 0;", 4}});
+           {"sub.cc.u32 %r1, 0, 1; subc.u32 %r0, 5, 0;", 4},
+           // A difference without a borrow sets the carry, which an addc behind it adds.
+           {"sub.cc.u32 %r1, 5, 5; addc.u32 %r0, 7, 0;", 8},
+           {"sub.cc.u32 %r1, 4, 5; addc.u32 %r0, 7, 0;", 7},
+           {"sub.cc.u32 %r1, 4, 5; subc.cc.u32 %r1, 1, 0; addc.u32 %r0, 7, 0;", 8},
+           {"sub.cc.u32 %r1, 4, 5; subc.cc.u32 %r1, 1, 1; addc.u32 %r0, 7, 0;", 7},
+           {"sub.cc.u32 %r1, 4, 5; subc.u32 %r1, 1, 0; addc.u32 %r0, 7, 0;", 7},
+           {"add.cc.u32 %r1, -1, 1; subc.u32 %r0, 7, 2;", 5},
+           {"add.cc.u32 %r1, 1, 1; subc.u32 %r0, 7, 2;", 4}});
   check64({{"mul.wide.s32 %rd0, -2, 3;", static_cast<uint64_t>(-6)},
            {"mul.wide.u32 %rd0, -1, -1;", 0xFFFFFFFE00000001},
            {"mad.wide.s32 %rd0, -2, 3, 5;", static_cast<uint64_t>(-1)},
            {"mul.hi.u64 %rd0, -1, -1;", 0xFFFFFFFFFFFFFFFE},
-           {"div.s64 %rd0, -9, 4;", static_cast<uint64_t>(-2)}});
+           {"div.s64 %rd0, -9, 4;", static_cast<uint64_t>(-2)},
+           {"sub.cc.u64 %rd3, 0, 1; subc.u64 %rd0, 5, 0;", 4},
+           {"sub.cc.u64 %rd3, 5, 5; addc.u64 %rd0, 7, 0;", 8},
+           {"sub.cc.u64 %rd3, 4, 5; subc.cc.u64 %rd3, 1, 0; addc.u64 %rd0, 7, 0;", 8}});
 }
 
 TEST(PtxDeviceInstructions, Bits) {

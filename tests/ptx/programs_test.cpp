@@ -65,6 +65,10 @@ TEST(PtxPrograms, KernelsAllocateObjectsAndCallTheirFunctions) {
   EXPECT_EQ(run(program("objects")).text, "-4048, expected -4048, no error\n");
 }
 
+TEST(PtxPrograms, FunctionsWithCodeOfNvccComputeWhatTheHostDoes) {
+  EXPECT_EQ(run(program("intrinsics")).text, "128-bit divisions: 0 wrong, no error\n");
+}
+
 TEST(PtxPrograms, GraphsAreBuiltNodeByNode) {
   for (const char* seed : {"", "1", "2"})
     EXPECT_EQ(run("SIMT_SEED=" + std::string(seed) + " " + program("graphs")).text,

@@ -10,12 +10,13 @@ namespace {
 
 using Wide = unsigned __int128;
 
-// option: the carry is an input, option2: it is an output.
+// option: the carry is an input, in place of `otherwise`; option2: it is an output.
 template <class T, class Compute>
-void with_carry(Warp& warp, const Instruction& instruction, uint32_t lanes, Compute compute) {
+void with_carry(Warp& warp, const Instruction& instruction, uint32_t lanes, uint32_t otherwise,
+                Compute compute) {
   T* result = values<T>(warp, instruction, 0);
   for_lanes(lanes, [&](int lane) {
-    const Wide sum = compute(lane, instruction.option ? warp.carry[lane] : 0);
+    const Wide sum = compute(lane, instruction.option ? warp.carry[lane] : otherwise);
     result[lane] = static_cast<T>(sum);
     if (instruction.option2) warp.carry[lane] = static_cast<uint32_t>(sum >> (sizeof(T) * 8)) & 1;
   });
@@ -25,14 +26,18 @@ template <class T>
 void add(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   const T* a = values<T>(warp, instruction, 1);
   const T* b = values<T>(warp, instruction, 2);
-  with_carry<T>(warp, instruction, lanes, [=](int l, uint32_t carry) { return Wide{a[l]} + b[l] + carry; });
+  with_carry<T>(warp, instruction, lanes, 0,
+                [=](int l, uint32_t carry) { return Wide{a[l]} + b[l] + carry; });
 }
 
+// a - b is a + ~b + 1: the carry is 1 if nothing was borrowed. The ISA leaves that open; nvcc's division of
+// 128-bit integers has an addc behind a sub.cc that needs it.
 template <class T>
 void subtract(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   const T* a = values<T>(warp, instruction, 1);
   const T* b = values<T>(warp, instruction, 2);
-  with_carry<T>(warp, instruction, lanes, [=](int l, uint32_t carry) { return Wide{a[l]} - b[l] - carry; });
+  with_carry<T>(warp, instruction, lanes, 1,
+                [=](int l, uint32_t carry) { return Wide{a[l]} + static_cast<T>(~b[l]) + carry; });
 }
 
 // T: the type of the factors.
@@ -42,7 +47,7 @@ void multiply_add(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   const T* a = values<T>(warp, instruction, 1);
   const T* b = values<T>(warp, instruction, 2);
   const U* c = values<U>(warp, instruction, 3);
-  with_carry<U>(warp, instruction, lanes, [=](int l, uint32_t carry) {
+  with_carry<U>(warp, instruction, lanes, 0, [=](int l, uint32_t carry) {
     const Wide product = static_cast<Wide>(a[l]) * static_cast<Wide>(b[l]);  // modulo 2^128
     const U part = static_cast<U>(high ? product >> (sizeof(T) * 8) : product);
     return Wide{part} + c[l] + carry;
