@@ -30,6 +30,55 @@ void check_faults(const std::vector<Wrong>& programs) {
 
 const std::string kOneMBarrier = ".shared .align 8 .b64 barrier;\n";
 
+// The fault says what was not understood. An instruction that is not executed is none.
+TEST(PtxDeviceFaults, WhatIsNotSupportedIsNamed) {
+  const std::pair<std::string, std::string> wrong[] = {
+      {"add.u32 %r1, %r1, nowhere;", "operand 'nowhere' is neither declared nor a number"},
+      {"mov.u32 %r1, nowhere;", "operand 'nowhere' is neither declared nor a number"},
+      {"mov.u32 nowhere, 1;", "destination 'nowhere' is not declared"},
+      {"ld.global.u32 %r1, [nowhere+4];", "address '[nowhere+4]' is not understood"},
+      {".sreg .b32 a; mov.u32 %r1, 1;", "the interpreter does not know the directive .sreg"},
+      {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd3, {%r1}];",
+       "the interpreter does not support this instruction"}};
+  for (const auto& [body, text] : wrong) {
+    Program program(kernel(body));
+    std::vector<uint32_t> out(1);
+    program.allow_unsupported = true;
+    const ptx::Fault fault = program.run(out);
+    EXPECT_EQ(fault.error, kNotSupported) << body;
+    EXPECT_NE(fault.text.find(text), std::string::npos) << body << "\n" << fault.text;
+    Program skipped(kernel("bra AWAY; " + body + " AWAY:"));
+    skipped.allow_unsupported = true;
+    EXPECT_EQ(skipped.run(out).error, 0) << body;
+  }
+}
+
+// A function that calls itself as often as its argument says, and one that has no body.
+TEST(PtxDeviceFaults, CallsThatAreNotSupportedAreNamed) {
+  const std::string declarations =
+      ".func deeper(.param .b32 left) {\n.reg .b32 %r<4>; .reg .pred %p<2>;\n"
+      "ld.param.u32 %r1, [left]; setp.eq.u32 %p1, %r1, 0; @%p1 bra END; sub.u32 %r1, %r1, 1;\n"
+      "{.param .b32 less; st.param.u32 [less], %r1; call.uni deeper, (less);}\nEND: ret;\n}\n"
+      ".extern .func absent;\n.visible .entry child() { ret; }\n";
+  const auto fault_of = [&](const std::string& body) {
+    Program program(kernel(body, declarations));
+    program.allow_unsupported = true;
+    std::vector<uint32_t> out(1);
+    return program.run(out);
+  };
+  const std::string call = "{.param .b32 left; st.param.u32 [left], %r1; call.uni deeper, (left);}";
+  EXPECT_EQ(fault_of("mov.u32 %r1, 15;" + call).error, 0);
+  const std::pair<std::string, std::string> wrong[] = {
+      {"mov.u32 %r1, 16;" + call, "functions are called more than 16 deep in each other"},
+      {"call.uni absent;", "the interpreter does not know the function absent"},
+      {"mov.u64 %rd3, child;", "the address of the kernel child: the interpreter has no launches by kernels"}};
+  for (const auto& [body, text] : wrong) {
+    const ptx::Fault fault = fault_of(body);
+    EXPECT_EQ(fault.error, kNotSupported) << body;
+    EXPECT_NE(fault.text.find(text), std::string::npos) << body << "\n" << fault.text;
+  }
+}
+
 TEST(PtxDeviceFaults, AccessesOutsideOfMemory) {
   check_faults(
       {{"st.global.u32 [%rd1+256], 1;", kIllegalAddress, "store of 4 bytes"},

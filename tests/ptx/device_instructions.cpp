@@ -70,6 +70,23 @@ TEST(PtxDeviceInstructions, Integers) {
            {"sub.cc.u64 %rd3, 4, 5; subc.cc.u64 %rd3, 1, 0; addc.u64 %rd0, 7, 0;", 8}});
 }
 
+// As cuda_fp16.hpp writes them.
+TEST(PtxDeviceInstructions, DeclarationsNeedNoSpaceBehindTheStateSpace) {
+  check32({{"{.reg.b16 a, b; mov.b32 {a, b}, 0x12345678; mov.b32 %r0, {b, a};}", 0x56781234},
+           {"{.reg.b32 a; mov.u32 a, 7; {.reg.b32 a; mov.u32 a, 5;} mov.u32 %r0, a;}", 7},
+           {".reg.b32 many<3>; mov.u32 many2, 7; mov.u32 %r0, many2;", 7},
+           {".shared.align 4 .b32 a; st.shared.u32 [a], 7; ld.shared.u32 %r0, [a];", 7},
+           {".local.b32 a[2]; st.local.u32 [a+4], 7; ld.local.u32 %r0, [a+4];", 7}});
+  Program program(kernel("ld.global.u32 %r0, [number]; ld.const.u32 %r1, [other]; add.u32 %r0, %r0, %r1;\n"
+                         "st.shared.u32 [word], %r0; ld.shared.u32 %r2, [word]; st.global.u32 [%rd1], %r2;",
+                         ".global.align 4 .u32 number = 5;\n.visible .const.u32 other = 2;\n"
+                         ".shared.align 4 .b32 word;\n"));
+  std::vector<uint32_t> out(1);
+  const ptx::Fault fault = program.run(out);
+  EXPECT_EQ(fault.error, 0) << fault.text;
+  EXPECT_EQ(out[0], 7u);
+}
+
 TEST(PtxDeviceInstructions, Bits) {
   check32({{"bfe.u32 %r0, 0x12345678, 8, 8;", 0x56},
            {"bfe.s32 %r0, 0x00008000, 8, 8;", 0xFFFFFF80},

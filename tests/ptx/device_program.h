@@ -70,7 +70,8 @@ struct Program {
   // Runs all clusters one after another. Returns the fault, with error 0 if there was none.
   ptx::Fault run(const TestMemory& memory, const Parameters& parameters) {
     if (!launch.kernel) return {1, "there is no kernel k"};
-    if (!launch.kernel->unsupported.empty()) return {1, "unsupported: " + launch.kernel->unsupported[0]};
+    if (!allow_unsupported && !launch.kernel->unsupported.empty())
+      return {1, "unsupported: " + launch.kernel->unsupported[0]};
     launch.memory = &memory;
     launch.parameters = parameters.data();
     try {
@@ -102,9 +103,11 @@ struct Program {
   std::shared_ptr<ptx::Module> module;
   ptx::Launch launch;
   bool together = false;
+  bool allow_unsupported = false;  // the kernel has instructions that are not supported
 };
 
-constexpr int kIllegalAddress = 700, kMisaligned = 716, kLaunchFailure = 719;  // cudaError_t
+// cudaError_t
+constexpr int kIllegalAddress = 700, kMisaligned = 716, kLaunchFailure = 719, kNotSupported = 801;
 
 const std::string kPool = ".extern .shared .align 1024 .b8 pool[];\n";  // dynamic shared memory
 

@@ -112,7 +112,7 @@ void Decoder::read_header(std::string_view header) {
     int at = 0;
     for (const std::string_view parameter : split_list(header.substr(open + 1, close - open - 1))) {
       Declaration declaration;
-      const std::string_view rest = parameter.substr(first_word(parameter).size());
+      const std::string_view rest = parameter.substr(first_directive(parameter).size());
       if (!parse_declaration(rest, &declaration)) fail(kInvalidPtx, "parameter '", parameter, "'");
       // ".param .u64 .ptr .global .align 4 name": the alignment is that of the memory behind the pointer.
       if (rest.find(".ptr") != rest.npos) declaration.bytes = declaration.alignment = 8;
@@ -218,14 +218,28 @@ void Decoder::read_location(std::string_view line) {
 }
 
 void Decoder::read_statement(std::string_view text, std::vector<size_t>* returns) {
-  const std::string_view word = first_word(text);
+  const std::string_view word = first_directive(text);
   if (word == ".reg") {
     declare_registers(trim(text.substr(word.size())));
   } else if (word == ".shared" || word == ".local" || word == ".param") {
     declare_memory(word, text.substr(word.size()));
-  } else if (!word.starts_with('.')) {  // .pragma and the like have no effect
+  } else if (!word.starts_with('.')) {
     instruction(text, returns);
+  } else if (word != ".pragma" && word != ".callprototype" && word != ".calltargets") {
+    Draft draft;
+    draft.source = {text, location_, form_number(word)};
+    not_supported(draft, concat("the interpreter does not know the directive ", word));
+    push(std::move(draft));
   }
+}
+
+// A fault where it is executed.
+void Decoder::not_supported(Draft& draft, std::string problem) {
+  kernel_.unsupported.push_back(concat(draft.source.text, ": ", problem));
+  draft.instruction.flow = Flow::trap;
+  draft.instruction.option = true;
+  draft.instruction.immediate = static_cast<int64_t>(code_.problems.size());
+  code_.problems.push_back(std::move(problem));
 }
 
 int32_t Decoder::allocate(int bytes) {
@@ -305,15 +319,11 @@ void Decoder::instruction(std::string_view text, std::vector<size_t>* returns) {
   } else {
     std::string problem;
     try {
-      if (!select(*this, draft)) problem = "this form is not supported";
+      if (!select(*this, draft)) problem = "the interpreter does not support this instruction";
     } catch (const Fault& fault) {
       problem = fault.text;
     }
-    if (!problem.empty()) {
-      kernel_.unsupported.push_back(concat(text, ": ", problem));
-      draft.instruction.flow = Flow::trap;
-      draft.instruction.option = true;
-    }
+    if (!problem.empty()) not_supported(draft, std::move(problem));
   }
   push(std::move(draft));
 }
@@ -369,7 +379,10 @@ Operand Decoder::source(std::string_view text, int bytes) {
     }
     return {found->second, 4};
   }
-  fail(kInvalidPtx, "operand '", text, "' is not understood");
+  if (module_.entries.count(std::string(text)) != 0)
+    fail(kInvalidPtx, "the address of the kernel ", text,
+         ": the interpreter has no launches by kernels (dynamic parallelism)");
+  fail(kInvalidPtx, "operand '", text, "' is neither declared nor a number");
 }
 
 Operand Decoder::destination(std::string_view text) {
@@ -377,7 +390,7 @@ Operand Decoder::destination(std::string_view text) {
   Operand operand;
   if (find_register(text, &operand)) return operand;
   if (text == "_") return {allocate(8), 8};
-  fail(kInvalidPtx, "destination '", text, "' is not understood");
+  fail(kInvalidPtx, "destination '", text, "' is not declared");
 }
 
 bool Decoder::find_variable(std::string_view text, Address* address) {
@@ -509,19 +522,28 @@ void Decoder::call(Draft& draft) {
     }
   }
   const auto found = module_.functions.find(std::string(name));
-  if (draft.instruction.guard < 0 && depth_ < kMostInlined && drafts_.size() < kMostInstructions) {
-    Operand pointer;
-    if (find_register(name, &pointer)) return call_pointer(std::move(draft), pointer, results, arguments);
-    if (found != module_.functions.end()) return inline_function(found->second, results, arguments);
+  Operand pointer;
+  const bool by_pointer = find_register(name, &pointer);
+  if (by_pointer || found != module_.functions.end()) {
+    std::string problem;
+    if (draft.instruction.guard >= 0)
+      problem = "the interpreter does not support a call with a guard";
+    else if (depth_ >= kMostInlined)
+      problem = concat("functions are called more than ", kMostInlined,
+                       " deep in each other: the interpreter copies them to their calls");
+    else if (drafts_.size() >= kMostInstructions)
+      problem = concat("with the functions that it calls, the kernel has more than ", kMostInstructions,
+                       " instructions");
+    if (problem.empty() && by_pointer) return call_pointer(std::move(draft), pointer, results, arguments);
+    if (problem.empty()) return inline_function(found->second, results, arguments);
+    not_supported(draft, std::move(problem));
+    return push(std::move(draft));
   }
   for (const std::string_view argument : arguments) draft.numbers.push_back(local_variable(argument));
   draft.instruction.immediate = results.empty() ? -1 : local_variable(results[0]);
   draft.instruction.run = system_call(name);
-  if (!draft.instruction.run) {
-    kernel_.unsupported.push_back(concat(draft.source.text, ": a call of ", name));
-    draft.instruction.flow = Flow::trap;
-    draft.instruction.option = true;
-  }
+  if (!draft.instruction.run)
+    not_supported(draft, concat("the interpreter does not know the function ", name));
   push(std::move(draft));
 }
 
@@ -580,7 +602,7 @@ void Decoder::call_pointer(Draft&& draft, Operand pointer, const std::vector<std
 void Decoder::bind(const std::vector<std::string_view>& formal, const std::vector<std::string_view>& actual) {
   for (size_t n = 0; n < formal.size() && n < actual.size(); ++n) {
     std::string_view text = formal[n];
-    text.remove_prefix(first_word(text).size());  // .param
+    text.remove_prefix(first_directive(text).size());  // .param
     Declaration declaration;
     parse_declaration(text, &declaration);
     const int at = local_variable(actual[n]);

@@ -96,6 +96,7 @@ class Decoder {
   void bind(const std::vector<std::string_view>& formal, const std::vector<std::string_view>& actual);
   int local_variable(std::string_view name) const;  // its offset; -1: there is none
   void push(Draft&& draft);
+  void not_supported(Draft& draft, std::string problem);
   void enter_block();
   void leave_block();
   int find_label(const Label& label) const;

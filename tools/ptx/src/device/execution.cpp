@@ -273,7 +273,8 @@ Pause execute(Warp& warp, const Code& code, int64_t slice, int64_t* executed) {
           ++warp.pc;
           break;
         }
-        if (instruction.option) fail(kNotSupported, "the interpreter does not support this instruction");
+        if (instruction.option)
+          fail(kNotSupported, code.problems[static_cast<size_t>(instruction.immediate)]);
         fail(kLaunchFailure, "trap");
     }
     if (must_choose) {

@@ -25,7 +25,7 @@ enum class Flow : uint8_t {
   barrier,   // bar, barrier
   poll,      // the handler may set lanes of Warp::yielded, which then run later
   wait,      // like poll, and lanes of Warp::yielded execute it again
-  trap,      // trap, or an instruction that is not supported (`unsupported`)
+  trap,      // trap; option: what is not supported, and `immediate` the index in Code::problems
 };
 
 // A state space, for addresses.
@@ -132,6 +132,7 @@ struct Code {
   std::vector<Constant> constants;
   std::vector<SpecialRegister> specials;
   std::vector<Location> locations;
+  std::vector<std::string> problems;  // of instructions that are not supported
   // Registers that wgmma reads and writes, and the index of each in this list, by at / kRegisterUnit; -1:
   // none.
   std::vector<Operand> product_registers;

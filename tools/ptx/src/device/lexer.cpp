@@ -24,6 +24,11 @@ std::string_view first_word(std::string_view text) {
   return text.substr(0, end);
 }
 
+std::string_view first_directive(std::string_view text) {
+  const std::string_view word = first_word(text);
+  return word.starts_with('.') ? word.substr(0, word.find('.', 1)) : word;
+}
+
 std::vector<std::string_view> split_list(std::string_view text) {
   std::vector<std::string_view> parts;
   int depth = 0;

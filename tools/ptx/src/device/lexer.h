@@ -16,6 +16,8 @@ std::string_view trim(std::string_view text);
 
 // The leading word of `text`.
 std::string_view first_word(std::string_view text);
+// The same of a directive, which needs no space behind it: ".reg" of ".reg.b16 a".
+std::string_view first_directive(std::string_view text);
 
 // Splits at the commas that are outside of brackets.
 std::vector<std::string_view> split_list(std::string_view text);

@@ -20,7 +20,7 @@ bool parse_declaration(std::string_view text, Declaration* declaration) {
   int64_t count = 1;
   for (text = trim(text); !text.empty(); text = trim(text)) {
     if (text[0] == '.') {
-      const std::string_view word = first_word(text);
+      const std::string_view word = first_directive(text);
       text.remove_prefix(word.size());
       if (word == ".attribute") text.remove_prefix(std::min(text.find(')'), text.size() - 1) + 1);
       if (word == ".align") take_number(text, &declaration->alignment);

@@ -17,7 +17,7 @@ Statement declaration_at(std::string_view all, size_t at) {
   Statement statement;
   size_t end = std::min(all.find_first_of("{;", at), all.size());
   std::string_view head = trim(all.substr(at, end - at));
-  for (statement.kind = first_word(head); is_linkage(statement.kind); statement.kind = first_word(head)) {
+  while (is_linkage(statement.kind = first_directive(head))) {
     statement.linkage = statement.kind;
     head = trim(head.substr(statement.kind.size()));
   }
@@ -54,7 +54,7 @@ bool next_statement(std::string_view all, size_t* at, Statement* statement) {
       ++*at;
       continue;
     }
-    const std::string_view directive = first_word(all.substr(*at));
+    const std::string_view directive = first_directive(all.substr(*at));
     const size_t line_end = std::min(all.find('\n', *at), all.size());
     if (directive == ".version" || directive == ".target" || directive == ".address_size") {
       *at = line_end;
