@@ -71,7 +71,8 @@ TEST(PtxDeviceFaults, CallsThatAreNotSupportedAreNamed) {
   const std::pair<std::string, std::string> wrong[] = {
       {"mov.u32 %r1, 16;" + call, "functions are called more than 16 deep in each other"},
       {"call.uni absent;", "the interpreter does not know the function absent"},
-      {"mov.u64 %rd3, child;", "the address of the kernel child: the interpreter has no launches by kernels"}};
+      {"mov.u64 %rd3, child;",
+       "the address of the kernel child: the interpreter has no launches by kernels"}};
   for (const auto& [body, text] : wrong) {
     const ptx::Fault fault = fault_of(body);
     EXPECT_EQ(fault.error, kNotSupported) << body;

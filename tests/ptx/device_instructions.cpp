@@ -77,10 +77,11 @@ TEST(PtxDeviceInstructions, DeclarationsNeedNoSpaceBehindTheStateSpace) {
            {".reg.b32 many<3>; mov.u32 many2, 7; mov.u32 %r0, many2;", 7},
            {".shared.align 4 .b32 a; st.shared.u32 [a], 7; ld.shared.u32 %r0, [a];", 7},
            {".local.b32 a[2]; st.local.u32 [a+4], 7; ld.local.u32 %r0, [a+4];", 7}});
-  Program program(kernel("ld.global.u32 %r0, [number]; ld.const.u32 %r1, [other]; add.u32 %r0, %r0, %r1;\n"
-                         "st.shared.u32 [word], %r0; ld.shared.u32 %r2, [word]; st.global.u32 [%rd1], %r2;",
-                         ".global.align 4 .u32 number = 5;\n.visible .const.u32 other = 2;\n"
-                         ".shared.align 4 .b32 word;\n"));
+  Program program(
+      kernel("ld.global.u32 %r0, [number]; ld.const.u32 %r1, [other]; add.u32 %r0, %r0, %r1;\n"
+             "st.shared.u32 [word], %r0; ld.shared.u32 %r2, [word]; st.global.u32 [%rd1], %r2;",
+             ".global.align 4 .u32 number = 5;\n.visible .const.u32 other = 2;\n"
+             ".shared.align 4 .b32 word;\n"));
   std::vector<uint32_t> out(1);
   const ptx::Fault fault = program.run(out);
   EXPECT_EQ(fault.error, 0) << fault.text;
@@ -110,6 +111,25 @@ TEST(PtxDeviceInstructions, Bits) {
            {"dp4a.u32.u32 %r0, 0x000000FF, 0x00000002, 0;", 510},
            {"dp2a.lo.u32.u32 %r0, 0x00030002, 0x00000504, 1;", 1 + 8 + 15},
            {"bmsk.clamp.b32 %r0, 4, 8;", 0xFF0}});
+}
+
+TEST(PtxDeviceInstructions, PackedIntegers) {
+  check32({{"add.u16x2 %r0, 0xFFFF0001, 0x00028000;", 0x00018001},
+           {"add.s16x2 %r0, 0x7FFFFFFF, 0x00010001;", 0x80000000},
+           {"min.u16x2 %r0, 0xFFFF0001, 0x00020002;", 0x00020001},
+           {"min.s16x2 %r0, 0xFFFF0001, 0x00020002;", 0xFFFF0001},
+           {"max.u16x2 %r0, 0xFFFF0001, 0x00020002;", 0xFFFF0002},
+           {"max.s16x2 %r0, 0xFFFF0001, 0x00020002;", 0x00020002},
+           {"min.relu.s16x2 %r0, 0xFFFF0001, 0x00020002;", 0x00000001},
+           {"max.s16x2.relu %r0, 0xFFFF8000, 0xFFFE0002;", 0x00000002},
+           {"max.relu.s32 %r0, -5, -9;", 0},
+           {"max.s32.relu %r0, -5, 9;", 9},
+           {"min.s32.relu %r0, 5, 9;", 5},
+           {"min.relu.s32 %r0, -5, 9;", 0},
+           {"vabsdiff4.u32.u32.u32 %r0, 0x01FF0080, 0x02008000, 77;", 0x01FF8080},
+           {"vabsdiff2.u32.u32.u32 %r0, 0x0001FFFF, 0x00030000, 77;", 0x0002FFFF},
+           {"vabsdiff4.u32.u32.u32.add %r0, 0x01FF0080, 0x02008000, 77;", 1 + 255 + 128 + 128 + 77},
+           {"vabsdiff2.u32.u32.u32.add %r0, 0x0001FFFF, 0x00030000, 77;", 2 + 65535 + 77}});
 }
 
 TEST(PtxDeviceInstructions, Floats) {

@@ -12,7 +12,7 @@ using Decode = bool (*)(Decoder&, Draft&);
 
 // The first part of the opcode. The numbers are those of the sections of the PTX ISA 9.0.
 const std::unordered_map<std::string_view, Decode> kInstructions = {
-    // 9.7.1 Integer arithmetic (others: integer_forms(), bit_forms())
+    // 9.7.1 Integer arithmetic (others: integer_forms(), bit_forms(), packed_forms())
     {"dp4a", decode_dp},
     {"dp2a", decode_dp},
     // 9.7.3 Floating point (others: float_forms(), float_pair_forms(), half_forms())
@@ -92,8 +92,9 @@ bool select_form(Decoder& decoder, Draft& draft) {
   const std::string name = name_of_form(draft);
   const Type type = draft.type();
   const int bytes = register_bytes(type);
-  for (const std::span<const Form> family : {integer_forms(), carry_forms(), bit_forms(), float_forms(),
-                                             float_pair_forms(), half_forms(), predicate_forms()}) {
+  for (const std::span<const Form> family :
+       {integer_forms(), carry_forms(), bit_forms(), packed_forms(), float_forms(), float_pair_forms(),
+        half_forms(), predicate_forms()}) {
     for (const Form& form : family) {
       if (form.name != name || form.operands.size() != draft.arguments.size()) continue;
       const Handler handler = form.handler(type, draft);

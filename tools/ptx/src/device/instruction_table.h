@@ -26,6 +26,7 @@ struct Form {
 std::span<const Form> integer_forms();
 std::span<const Form> carry_forms();
 std::span<const Form> bit_forms();
+std::span<const Form> packed_forms();
 std::span<const Form> float_forms();
 std::span<const Form> float_pair_forms();
 std::span<const Form> half_forms();

@@ -21,7 +21,8 @@ constexpr Row kTypes[] = {
     {"bf16", Type::bf16, 2},     {"tf32", Type::tf32, 4},     {"f32", Type::f32, 4},
     {"f64", Type::f64, 8},       {"f16x2", Type::f16x2, 4},   {"bf16x2", Type::bf16x2, 4},
     {"f32x2", Type::f32x2, 8},   {"e4m3", Type::e4m3, 1},     {"e5m2", Type::e5m2, 1},
-    {"e4m3x2", Type::e4m3x2, 2}, {"e5m2x2", Type::e5m2x2, 2},
+    {"e4m3x2", Type::e4m3x2, 2}, {"e5m2x2", Type::e5m2x2, 2}, {"u16x2", Type::u16x2, 4},
+    {"s16x2", Type::s16x2, 4},
 };
 
 }  // namespace

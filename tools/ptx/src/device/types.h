@@ -23,6 +23,8 @@ enum class Type : uint8_t {
   s64,
   b64,
   b128,
+  u16x2,
+  s16x2,
   pred,
   f16,
   bf16,
