@@ -119,6 +119,39 @@ TEST(PtxDeviceFaults, MissingLanes) {
         "which do not come to it", 32}});
 }
 
+// What a whole warp executes, after a part of it has exited. Lanes that were never there may be missing, and
+// a barrier counts the live ones.
+TEST(PtxDeviceFaults, InstructionsOfWholeWarpsAfterAnExit) {
+  const std::string half = "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 16; @%p1 ret;\n";
+  const std::string filled =
+      "mov.u32 %r1, %tid.x; mov.u32 %r2, pool; shl.b32 %r3, %r1, 5; add.u32 %r3, %r3, %r2;\n"
+      "st.shared.v4.u32 [%r3], {%r1, %r1, %r1, %r1};"
+      "st.shared.v4.u32 [%r3+16], {%r1, %r1, %r1, %r1};\n";
+  const std::string load = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [pool];";
+  const std::string product =
+      "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r4, %r4}, {%r4}, "
+      "{%f1, %f2, %f3, %f4};";
+  const std::string exited = "after lanes 0xffff0000 of its warp have exited";
+  check_faults({{filled + half + load, kLaunchFailure, exited, 32, kPool, 1024},
+                {filled + half + "stmatrix.sync.aligned.m8n8.x1.shared.b16 [pool], {%r4};", kLaunchFailure,
+                 exited, 32, kPool, 1024},
+                {half + "movmatrix.sync.aligned.m8n8.trans.b16 %r4, %r4;", kLaunchFailure, exited, 32},
+                {half + product, kLaunchFailure, exited, 32},
+                {half + "wgmma.fence.sync.aligned;", kLaunchFailure, exited, 32},
+                {half + "setmaxnreg.inc.sync.aligned.u32 80;", kLaunchFailure, exited, 32}});
+  for (const auto& [body, threads] : {std::pair(filled + load + product, 16u),
+                                      {half + "bar.sync 0;", 32u},
+                                      {half + "barrier.cluster.arrive.aligned; barrier.cluster.wait;", 32u},
+                                      {half + "setp.eq.u32 %p2, %r1, 99; @%p2 " + product, 32u}}) {
+    Program program(kernel(body, kPool));
+    program.launch.shape.block[0] = threads;
+    program.launch.shape.dynamic_shared = 1024;
+    std::vector<uint32_t> out(1);
+    const ptx::Fault fault = program.run(out);
+    EXPECT_EQ(fault.error, 0) << body << "\n" << fault.text;
+  }
+}
+
 TEST(PtxDeviceFaults, Barriers) {
   check_faults(
       {{"bar.sync 0, 48;", kLaunchFailure, "not a multiple of 32", 64},

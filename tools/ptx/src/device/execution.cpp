@@ -139,6 +139,9 @@ void check_whole(const Warp& warp, const Instruction& instruction, uint32_t lane
   if (instruction.aligned && lanes != warp.active && lanes != 0)
     fail(kLaunchFailure, "an .aligned instruction is executed by lanes ", hex(lanes), " of ",
          hex(warp.active));
+  if (instruction.whole && warp.live != warp.started && lanes != 0)
+    fail(kLaunchFailure, "an instruction of a whole warp is executed after lanes ",
+         hex(warp.started & ~warp.live), " of its warp have exited");
 }
 
 void exit_lanes(Warp& warp, uint32_t lanes) {

@@ -53,6 +53,7 @@ struct Instruction {
   Flow flow = Flow::next;
   bool guard_negated = false;
   bool aligned = false;  // all lanes of the warp must execute it together
+  bool whole = false;    // and none may have exited
   bool option = false;
   bool option2 = false;
   uint8_t bytes = 0;     // of an element

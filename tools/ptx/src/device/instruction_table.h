@@ -96,9 +96,12 @@ std::pair<std::string_view, std::string_view> split_pair(std::string_view text);
 
 // The lanes that take part, by a mask operand: the instruction waits for them.
 void converge_by_mask(Decoder& decoder, Draft& draft, std::string_view mask);
+// All lanes take part: "The behavior of mma instruction is undefined if [...] any thread in the warp has
+// exited", and the same of the others.
 inline void converge_all(Draft& draft) {
   draft.instruction.flow = Flow::converge;
   draft.instruction.aligned = true;
+  draft.instruction.whole = true;
 }
 
 }  // namespace ptx

@@ -54,7 +54,7 @@ void start_warp(Warp& warp, Block& block, int index, uint32_t threads) {
   const int local = block.launch->kernel->local_bytes;
   if (local != 0) warp.local.assign(static_cast<size_t>(local) * kWarpSize, kUnwritten);
   const uint32_t lanes = std::min<uint32_t>(kWarpSize, threads - static_cast<uint32_t>(index) * kWarpSize);
-  warp.live = lanes == kWarpSize ? kAllLanes : (1u << lanes) - 1;
+  warp.started = warp.live = lanes == kWarpSize ? kAllLanes : (1u << lanes) - 1;
   if (block.launch->races) start_clock(warp);
   std::fill_n(warp.cluster_phase, kWarpSize, kNotArrived);
   for (const SpecialRegister& special : code.specials) {

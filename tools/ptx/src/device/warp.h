@@ -98,7 +98,8 @@ struct Warp {
   int32_t pc = 0;
   int32_t merge_at = 0;  // where other lanes wait to run
   uint32_t active = 0;   // lanes at pc
-  uint32_t live = 0;     // lanes that have not exited
+  uint32_t started = 0;  // lanes with threads
+  uint32_t live = 0;     // those of them that have not exited
   uint32_t parked = 0;   // at an instruction that needs more lanes
   uint32_t waiting = 0;  // at the barrier `barrier`
   uint32_t yielded = 0;  // poll
