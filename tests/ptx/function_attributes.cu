@@ -19,6 +19,30 @@ TEST_F(FunctionAttributes, NonPortableSizesOfClustersMayBeAllowed) {
   EXPECT_EQ(set(2), cudaErrorInvalidValue);
 }
 
+TEST_F(FunctionAttributes, DynamicSharedMemoryIsWhatTheOtherBlocksLeave) {
+  size_t bytes = 0;
+  for (const int blocks : {1, 2, 3, 8}) {
+    ASSERT_EQ(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, nothing, blocks, 128), cudaSuccess);
+    int possible = 0;
+    ASSERT_EQ(
+        cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        cudaSuccess);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&possible, nothing, 128, bytes);
+    EXPECT_EQ(possible, blocks);
+  }
+  EXPECT_EQ(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, nothing, 3, 1024), cudaSuccess);
+  EXPECT_EQ(bytes, 0u);
+  CUDA_ERROR(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, nothing, 0, 128), cudaErrorInvalidValue);
+}
+
+TEST_F(FunctionAttributes, AChannelHasTheBitsOfItsType) {
+  const cudaChannelFormatDesc channel = cudaCreateChannelDesc<float2>();
+  EXPECT_EQ(channel.x, 32);
+  EXPECT_EQ(channel.y, 32);
+  EXPECT_EQ(channel.z, 0);
+  EXPECT_EQ(channel.f, cudaChannelFormatKindFloat);
+}
+
 // Each block adds its number to a sum of the first one, in the shared memory of the cluster.
 __global__ void sum_of_cluster(unsigned* out) {
 #if __CUDA_ARCH__ >= 900

@@ -54,6 +54,11 @@ TEST(PtxPrograms, TheDefaultStreamMayBeThatOfTheThread) {
   EXPECT_EQ(result.status, 0);
 }
 
+TEST(PtxPrograms, LessUsualFunctionsHaveNamesForTheStreamOfTheThread) {
+  EXPECT_EQ(run(program("per_thread")).text,
+            "box: 3 3\nbox on a stream: 5 5, called 1 times\nids: 1 1 1 1\nno error\n");
+}
+
 TEST(PtxPrograms, ATextbookProgramRunsInDrawnOrders) {
   for (const char* seed : {"1", "2", "3"}) {
     const Result result = run("SIMT_SEED=" + std::string(seed) + " " + program("textbook"));
@@ -182,6 +187,12 @@ TEST(PtxPrograms, MachineCodeAloneIsRefused) {
   const Result result = run(program("sum_sass"));
   EXPECT_NE(result.text.find("the program has machine code (9.0) and no PTX"), std::string::npos)
       << result.text;
+}
+
+TEST(PtxPrograms, AFolderWithoutTheLibraryIsRefused) {
+  const Result result = run("PTX_LIBRARY=/nowhere " PTX_RUN " " PTX_PROGRAMS "/sum_none");
+  EXPECT_EQ(result.text, "tools/ptx/run: PTX_LIBRARY=/nowhere has no libcudart.so.13\n");
+  EXPECT_NE(result.status, 0);
 }
 
 TEST(PtxPrograms, AnUnknownSettingIsRefused) {

@@ -34,9 +34,11 @@ PTDS(cudaMemcpy2D,
      (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
       cudaMemcpyKind kind),
      to, to_pitch, from, from_pitch, width, height, kind)
+PTDS(cudaMemcpy3D, (const cudaMemcpy3DParms* parameters), parameters)
 PTDS(cudaMemset, (void* to, int value, size_t bytes), to, value, bytes)
 PTDS(cudaMemset2D, (void* to, size_t pitch, int value, size_t width, size_t height), to, pitch, value, width,
      height)
+PTDS(cudaMemset3D, (cudaPitchedPtr to, int value, cudaExtent extent), to, value, extent)
 
 PTSZ(cudaMemcpyAsync, (void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream),
      to, from, bytes, kind)
@@ -51,9 +53,12 @@ PTSZ(cudaMemcpy2DAsync,
      (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
       cudaMemcpyKind kind, cudaStream_t stream),
      to, to_pitch, from, from_pitch, width, height, kind)
+PTSZ(cudaMemcpy3DAsync, (const cudaMemcpy3DParms* parameters, cudaStream_t stream), parameters)
 PTSZ(cudaMemsetAsync, (void* to, int value, size_t bytes, cudaStream_t stream), to, value, bytes)
 PTSZ(cudaMemset2DAsync, (void* to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream),
      to, pitch, value, width, height)
+PTSZ(cudaMemset3DAsync, (cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream), to, value,
+     extent)
 PTSZ(cudaMemPrefetchAsync,
      (const void* pointer, size_t bytes, cudaMemLocation location, unsigned int flags, cudaStream_t stream),
      pointer, bytes, location, flags)
@@ -87,6 +92,17 @@ cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t* config, const voi
 }
 cudaError_t cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t function, void* data) {
   return cudaLaunchHostFunc(of_thread(stream), function, data);
+}
+cudaError_t cudaStreamAddCallback_ptsz(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
+                                       unsigned int flags) {
+  return cudaStreamAddCallback(of_thread(stream), callback, data, flags);
+}
+cudaError_t cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, void* pointer, size_t bytes,
+                                          unsigned int flags) {
+  return cudaStreamAttachMemAsync(of_thread(stream), pointer, bytes, flags);
+}
+cudaError_t cudaStreamGetId_ptsz(cudaStream_t stream, unsigned long long* id) {
+  return cudaStreamGetId(of_thread(stream), id);
 }
 cudaError_t cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream_t stream, unsigned int flags) {
   return cudaEventRecordWithFlags(event, of_thread(stream), flags);
