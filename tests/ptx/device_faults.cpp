@@ -178,13 +178,38 @@ TEST(PtxDeviceFaults, MBarriers) {
                 {start + "mbarrier.inval.shared::cta.b64 [%r1]; mbarrier.arrive.shared::cta.b64 _, [%r1];",
                  kLaunchFailure, "was invalidated", 1, kOneMBarrier},
                 {start + "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0; @!%p1 bra WAIT;",
-                 kLaunchFailure, "deadlock", 1, kOneMBarrier},
+                 kLaunchFailure, "(the mbarrier at 0x400, whose phase 0 lacks 1 of 1 arrivals and 0 bytes", 1,
+                 kOneMBarrier},
+                {start + "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 64; mov.u32 %r3, 0;\n"
+                         "WAIT: mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r1], %r3; @!%p1 bra WAIT;",
+                 kLaunchFailure, "whose phase 0 lacks 0 of 1 arrivals and 64 bytes", 1, kOneMBarrier},
+                {start + "st.shared.u32 [%r1+4], %r1; mbarrier.arrive.shared::cta.b64 _, [%r1];",
+                 kLaunchFailure, "mbarrier at 0x400: something else has been written there", 1, kOneMBarrier},
+                {start + "fence.mbarrier_init.release.cluster; st.shared.u32 [%r1], %r1; mov.u32 %r2, pool; "
+                         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                         " [%r2], [%rd1], 64, [%r1]; WAIT: bra WAIT;",
+                 kLaunchFailure, "something else has been written there", 1, kOneMBarrier + kPool, 64},
                 {start + "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 0x100000;", kLaunchFailure,
                  "bytes", 1, kOneMBarrier},
                 {"mov.u32 %r1, barrier; mov.u32 %r2, pool; "
                  "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
                  " [%r2], [%rd1], 64, [%r1]; WAIT: bra WAIT;",
                  kLaunchFailure, "where no mbarrier is", 1, kOneMBarrier + kPool, 64}});
+}
+
+// The same memory may have an mbarrier, other values, and an mbarrier again.
+TEST(PtxDeviceFaults, MemoryOfAnMBarrierMayBeUsedAgain) {
+  const std::string init = "mbarrier.init.shared::cta.b64 [%r1], 1;\n",
+                    arrive = "mbarrier.arrive.shared::cta.b64 _, [%r1];\n";
+  Program program(kernel("mov.u32 %r1, barrier;" + init + arrive +
+                             "mbarrier.inval.shared::cta.b64 [%r1]; st.shared.u32 [%r1], 5;"
+                             "ld.shared.u32 %r2, [%r1]; st.global.u32 [%rd1], %r2;" +
+                             init + "st.shared.u32 [%r1], 6;" + init + arrive,
+                         kOneMBarrier));
+  std::vector<uint32_t> out(1);
+  const ptx::Fault fault = program.run(out);
+  EXPECT_EQ(fault.error, 0) << fault.text;
+  EXPECT_EQ(out[0], 5u);
 }
 
 // Waits that end at once, sleep, and a number of polls before a thread gives up.

@@ -10,6 +10,8 @@ namespace {
 
 constexpr uint32_t kMostArrivals = (1u << 20) - 1;
 constexpr uint32_t kBytes = 8;
+// What an mbarrier leaves in its memory, by which other stores there are seen.
+constexpr uint64_t kContent = 0x7265697272616272;
 
 struct Place {
   Block* block;
@@ -23,6 +25,12 @@ Place place_of(const Warp& warp, uint32_t address) {
 
 uint32_t address_of(const Warp& warp, const Instruction& instruction, int lane) {
   return static_cast<uint32_t>(lane_address(warp, instruction, lane));
+}
+
+void check_content(const Block& block, uint32_t offset) {
+  if (std::memcmp(block.shared.data() + offset, &kContent, kBytes) != 0)
+    fail(kLaunchFailure, "mbarrier at ", hex(offset | block.rank << kRankShift),
+         ": something else has been written there since it was initialised");
 }
 
 // Bytes of pending copies, by which the count of a phase may differ from zero.
@@ -54,6 +62,7 @@ void init(Warp& warp, const Instruction& instruction, uint32_t lanes) {  // Oper
     barrier.expected = count;
     barrier.pending = count;
     barrier.initialiser = thread_of(warp, lane);
+    std::memcpy(place.block->shared.data() + place.offset, &kContent, kBytes);
     place.block->shadow.write(place.offset, kBytes, thread_of(warp, lane), place.block->rank);
   });
 }
@@ -147,6 +156,7 @@ MBarrier& find_mbarrier(const Warp& warp, uint32_t address) {
   if (found == place.block->mbarriers.end())
     fail(kLaunchFailure, "there is no mbarrier at ", hex(address),
          ": it has not been initialised, or was invalidated");
+  check_content(*place.block, place.offset);
   if (place.block != warp.block) check_visible(*warp.block, found->second, address);
   return found->second;
 }
@@ -180,6 +190,17 @@ void fence_mbarriers(Warp& warp, uint32_t lanes, Visibility visibility) {
   }
 }
 
+std::string describe_awaited(const Warp& warp) {
+  if (!warp.at || warp.at->run != test_wait || warp.yielded == 0) return {};
+  const uint32_t address = address_of(warp, *warp.at, std::countr_zero(warp.yielded));
+  const Block& block = *warp.block->cluster->blocks[address >> kRankShift];
+  const auto found = block.mbarriers.find(address & kOffsetMask);
+  if (found == block.mbarriers.end()) return {};
+  const MBarrier& barrier = found->second;
+  return concat(" (the mbarrier at ", hex(address), ", whose phase ", barrier.phase, " lacks ",
+                barrier.pending, " of ", barrier.expected, " arrivals and ", barrier.transactions, " bytes)");
+}
+
 void arrive(Warp& warp, uint32_t address, uint32_t count) {
   MBarrier& barrier = find_mbarrier(warp, address);
   warp.block->cluster->progress = true;
@@ -195,6 +216,7 @@ void complete_transactions(Block& block, uint32_t offset, uint32_t bytes) {
   if (found == block.mbarriers.end())
     fail(kLaunchFailure, "a bulk copy completes at ", hex(offset | block.rank << kRankShift),
          ", where no mbarrier is");
+  check_content(block, offset);
   found->second.transactions -= bytes;
   end_phase_if_complete(found->second);
 }

@@ -1,6 +1,8 @@
 // mbarriers of shared memory.
 #pragma once
 
+#include <string>
+
 #include "block.h"
 #include "warp.h"
 
@@ -19,6 +21,9 @@ struct Visibility {
   bool to_cluster, to_copies;
 };
 void fence_mbarriers(Warp& warp, uint32_t lanes, Visibility visibility);
+
+// What the warp waits for in its latest instruction; empty if that is no wait for an mbarrier.
+std::string describe_awaited(const Warp& warp);
 
 // `count` threads arrive at the mbarrier. Faults: it expects fewer.
 void arrive(Warp& warp, uint32_t address, uint32_t count);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "fault.h"
+#include "mbarrier.h"
 #include "module.h"
 
 namespace ptx {
@@ -62,7 +63,7 @@ std::string describe_waiting(const Warp& warp) {
   if (warp.waiting != 0) text += concat(", ", hex(warp.waiting), " wait at barrier ", warp.barrier);
   if (warp.parked != 0) text += concat(", ", hex(warp.parked), " wait for lanes of their warp");
   if (warp.yielded != 0) text += concat(", ", hex(warp.yielded), " poll");
-  return text + " at " + place_of(warp);
+  return text + " at " + place_of(warp) + describe_awaited(warp);
 }
 
 }  // namespace ptx
