@@ -338,5 +338,30 @@ TEST(PtxDevice, AReportCountsFormsAndLaunches) {
   EXPECT_EQ(text.find("(end)"), std::string::npos) << text;
 }
 
+// Lanes and warps that spin for a lock soon let its holder run.
+TEST(PtxDevice, SpinningForALockIsShort) {
+  const std::pair<std::string, std::string> attempts[] = {
+      {"atom.global.cas.b32", "AGAIN: atom.global.cas.b32 %r2, [%rd1], 0, 1;"},
+      {"atom.global.exch.b32", "AGAIN: atom.global.exch.b32 %r2, [%rd1], 1;"},
+      {"ld.volatile.global.u32",
+       "AGAIN: ld.volatile.global.u32 %r2, [%rd1]; setp.ne.u32 %p1, %r2, 0;"
+       "@%p1 bra AGAIN; atom.global.cas.b32 %r2, [%rd1], 0, 1;"}};
+  for (const auto& [form, attempt] : attempts) {
+    Program program(kernel(attempt + R"(setp.ne.u32 %p1, %r2, 0; @%p1 bra AGAIN;
+      ld.volatile.global.u32 %r3, [%rd1+4]; add.u32 %r3, %r3, 1; st.volatile.global.u32 [%rd1+4], %r3;
+      membar.gl; atom.global.exch.b32 %r2, [%rd1], 0;)"));
+    program.launch.shape.block[0] = 64;
+    program.launch.count = true;
+    std::vector<uint32_t> out(2);
+    const ptx::Fault fault = program.run(out);
+    EXPECT_EQ(fault.error, 0) << fault.text;
+    EXPECT_EQ(out[1], 64u);
+    const std::string report = ptx::report(*program.module);
+    const size_t line = report.find(" " + form + "\n");
+    ASSERT_NE(line, std::string::npos) << report;
+    EXPECT_LT(std::stoul(report.substr(report.rfind(' ', line - 1))), 50'000u) << report;
+  }
+}
+
 }  // namespace
 }  // namespace ptx_test

@@ -93,6 +93,7 @@ void atomic(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   const Operand* const operands = instruction.operands;
   const Order order = static_cast<Order>(instruction.bytes);
   warp.strong = true;
+  bool changed = false;
   for_lanes(lanes, [&](int lane) {
     const uint64_t address = lane_address(warp, instruction, lane);
     acquire_by(warp, address, order);
@@ -104,11 +105,15 @@ void atomic(Warp& warp, const Instruction& instruction, uint32_t lanes) {
                                     sizeof(Word), Access::update, lane);
       const Word b = static_cast<Word>(value_of(warp, source, lane));
       const Word c = other.present() ? static_cast<Word>(value_of(warp, other, lane)) : Word{0};
-      const Word old = update<Numbers>(at, b, c, static_cast<Reduction>(instruction.variant));
-      if (result.present()) set_value(warp, result, lane, old);
+      const Reduction reduction = static_cast<Reduction>(instruction.variant);
+      const Word old = update<Numbers>(at, b, c, reduction);
+      if (!result.present()) continue;
+      set_value(warp, result, lane, old);
+      changed |= Numbers::of(old, b, c, reduction) != old;
     }
   });
   warp.strong = false;
+  warp.fruitless = !changed;
 }
 
 // Calls chooser<Numbers>() for the numbers of the type. False: it has no such operation.
@@ -191,6 +196,7 @@ bool decode_atom(Decoder& decoder, Draft& draft) {
   instruction.elements = static_cast<uint8_t>(sources.size());
   if (sources.size() > 1 && (reduction == Reduction::cas || reduction == Reduction::exch)) return false;
   if (returns) {
+    instruction.flow = Flow::attempt;
     for (const std::string_view result : elements_of(draft.arguments[0]))
       draft.add(decoder.destination(result));
   } else {

@@ -16,6 +16,9 @@ namespace ptx {
 namespace {
 
 constexpr int32_t kNowhere = std::numeric_limits<int32_t>::max();
+// A fruitless attempt counts as so many instructions of a slice, because what the warp waits for may be done
+// by its other lanes or other warps. Not in drawn slices, which are short.
+constexpr int64_t kCostOfAttempt = 4000, kLeastSliceWithCost = 100'000;
 
 void save_places(Warp& warp) {
   for (uint32_t m = warp.active; m != 0; m &= m - 1) warp.lane_pc[std::countr_zero(m)] = warp.pc;
@@ -197,7 +200,8 @@ Pause execute(Warp& warp, const Code& code, int64_t slice, int64_t* executed) {
     if (!choose(warp, code)) return Pause::blocked;
   const Instruction* const instructions = code.instructions.data();
   uint64_t* const counts = warp.block->launch->counts;
-  int64_t left = slice;
+  const int64_t cost = slice >= kLeastSliceWithCost ? kCostOfAttempt : 0;
+  int64_t left = slice, costs = 0;
   for (;;) {
     const Instruction& instruction = instructions[warp.pc];
     warp.at = &instruction;
@@ -221,10 +225,18 @@ Pause execute(Warp& warp, const Code& code, int64_t slice, int64_t* executed) {
           warp.lane_pc[std::countr_zero(m)] = warp.pc + 1;
         exit_lanes(warp, lanes);
         if (warp.live == 0) {
-          *executed = slice - left;
+          *executed = slice - left - costs;
           return Pause::done;
         }
         must_choose = true;
+        break;
+      case Flow::attempt:
+        ++warp.pc;
+        warp.fruitless = false;
+        if (lanes != 0) instruction.run(warp, instruction, lanes);
+        if (!warp.fruitless) break;
+        left -= cost;
+        costs += cost;
         break;
       case Flow::converge:
         if (!converged(warp, instruction)) {
@@ -282,7 +294,7 @@ Pause execute(Warp& warp, const Code& code, int64_t slice, int64_t* executed) {
     }
     if (must_choose) {
       if (!choose(warp, code)) {
-        *executed = slice - left;
+        *executed = slice - left - costs;
         return warp.yielded != 0 ? Pause::polls : Pause::blocked;
       }
     } else if (warp.pc >= warp.merge_at) {
@@ -293,7 +305,7 @@ Pause execute(Warp& warp, const Code& code, int64_t slice, int64_t* executed) {
       save_places(warp);
       warp.tired = warp.active;
       warp.active = 0;
-      *executed = slice;
+      *executed = slice - left - costs;
       return Pause::slice;
     }
   }

@@ -21,6 +21,7 @@ enum class Flow : uint8_t {
   branch,          // to `target`
   branch_indexed,  // to one of `numbers`
   exit,
+  attempt,   // the handler sets Warp::fruitless if the instruction may be one of a loop that waits
   converge,  // waits for the lanes that it needs: all of the warp (`aligned`), or those of a mask
   barrier,   // bar, barrier
   poll,      // the handler may set lanes of Warp::yielded, which then run later

@@ -159,6 +159,7 @@ void load(Warp& warp, const Instruction& instruction, uint32_t lanes) {
   }
   warp.strong = false;
   if (!instruction.option2) return;
+  warp.fruitless = true;
   std::atomic_thread_fence(std::memory_order_acquire);
   acquire_all(warp, instruction, addresses, lanes);
 }
@@ -237,6 +238,7 @@ bool decode_access(Decoder& decoder, Draft& draft, bool is_load) {
   instruction.option = is_signed(type);
   for (const std::string_view strong : {"volatile", "relaxed", "acquire", "release", "mmio"})
     instruction.option2 |= draft.has(strong);
+  if (is_load && instruction.option2) instruction.flow = Flow::attempt;
   instruction.variant = static_cast<uint8_t>(order_of(draft));
   const int elements = draft.has("v2") ? 2 : draft.has("v4") ? 4 : draft.has("v8") ? 8 : 1;
   instruction.elements = static_cast<uint8_t>(elements);

@@ -117,7 +117,8 @@ struct Warp {
   std::vector<std::pair<uint32_t, const Instruction*>> reductions;  // bar.red: lanes that want the result
   AsyncState async;
   WarpClock clock;
-  bool strong = false;  // the access under way is volatile, relaxed, acquire, release, or atomic
+  bool fruitless = false;  // the latest attempt: an atomic operation that changed nothing, or a strong load
+  bool strong = false;     // the access under way is volatile, relaxed, acquire, release, or atomic
 
   template <class T>
   T* values(Operand operand) const {
