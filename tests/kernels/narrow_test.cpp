@@ -249,6 +249,16 @@ TYPED_TEST(NarrowOperators, BatchNorm) {
   }
 }
 
+// An operand as images.
+template <class Narrow>
+struct ImagesOf {
+  int64_t images, height, width, channels;
+  template <class T>
+  ImageView<T> operator()(Operand<Narrow>& operand, T) const {
+    return {of<T>(operand).data(), images, height, width, channels};
+  }
+};
+
 TYPED_TEST(NarrowOperators, Pooling) {
   Random& random = this->random;
   for (int draw = 0; draw < 96; ++draw) {
@@ -271,12 +281,7 @@ TYPED_TEST(NarrowOperators, Pooling) {
                         " and ", window.right(), window.ceil_mode ? ", ceil mode" : ""));
     auto x = this->input(images * h * w * c, true), dy = this->input(images * p * q * c),
          y = this->output(images * p * q * c), dx = this->output(images * h * w * c);
-    const auto image = [&]<class T>(Operand<TypeParam>& operand, T) {
-      return ImageView<T>{of<T>(operand).data(), images, h, w, c};
-    };
-    const auto pooled = [&]<class T>(Operand<TypeParam>& operand, T) {
-      return ImageView<T>{of<T>(operand).data(), images, p, q, c};
-    };
+    const ImagesOf<TypeParam> image = {images, h, w, c}, pooled = {images, p, q, c};
     const cudaStream_t stream = this->stream;
     this->run([&](auto t) { return avg_pool(pooled(y, t), image(x, t), window, over, stream); });
     EXPECT_TRUE(y.agrees()) << "avg_pool";
@@ -314,12 +319,7 @@ TYPED_TEST(NarrowOperators, MaxPoolingWithDilation) {
                         window.dilation_h, " x ", window.dilation_w));
     auto x = this->input(images * h * w * c, true), dy = this->input(images * p * q * c),
          y = this->output(images * p * q * c), dx = this->output(images * h * w * c);
-    const auto image = [&]<class T>(Operand<TypeParam>& operand, T) {
-      return ImageView<T>{of<T>(operand).data(), images, h, w, c};
-    };
-    const auto pooled = [&]<class T>(Operand<TypeParam>& operand, T) {
-      return ImageView<T>{of<T>(operand).data(), images, p, q, c};
-    };
+    const ImagesOf<TypeParam> image = {images, h, w, c}, pooled = {images, p, q, c};
     this->run([&](auto t) { return max_pool(pooled(y, t), image(x, t), window, this->stream); });
     EXPECT_TRUE(y.agrees()) << "max_pool";
     this->run([&](auto t) {
@@ -348,12 +348,7 @@ TYPED_TEST(NarrowOperators, PoolingWithIndices) {
          y = this->output(images * p * q * c), dx = this->output(images * h * w * c);
     GuardedBuffer<int32_t> of_float(images * p * q * c, this->offset()),
         of_narrow(images * p * q * c, this->offset());
-    const auto image = [&]<class T>(Operand<TypeParam>& operand, T) {
-      return ImageView<T>{of<T>(operand).data(), images, h, w, c};
-    };
-    const auto pooled = [&]<class T>(Operand<TypeParam>& operand, T) {
-      return ImageView<T>{of<T>(operand).data(), images, p, q, c};
-    };
+    const ImagesOf<TypeParam> image = {images, h, w, c}, pooled = {images, p, q, c};
     const auto indices = [&]<class T>(T) {
       return ImageView<int32_t>{(std::is_same_v<T, float> ? of_float : of_narrow).data(), images, p, q, c};
     };
