@@ -52,9 +52,14 @@ TEST(HostUploads, AreBounded) {
   const auto wait_until_open = [](void* opened) {
     while (!*static_cast<std::atomic<bool>*>(opened)) std::this_thread::yield();
   };
-  RONDO_CUDA_THROW(cudaLaunchHostFunc(stream, wait_until_open, &open));
   const Values one{1};
-  for (int i = 0; i < 3; ++i) uploads.enqueue({upload_of(to.data(), view(one))});
+  const auto three = [&] {
+    for (int i = 0; i < 3; ++i) uploads.enqueue({upload_of(to.data(), view(one))});
+  };
+  three();  // allocates the pinned memory: an allocation may wait for the device
+  stream.synchronize();
+  RONDO_CUDA_THROW(cudaLaunchHostFunc(stream, wait_until_open, &open));
+  three();
   std::atomic<bool> returned = false;
   std::thread fourth([&] {
     uploads.enqueue({upload_of(to.data(), view(Values{2}))});
@@ -76,11 +81,14 @@ TEST(HostUploads, ReadPinnedMemoryInStreamOrder) {
   const auto wait_until_open = [](void* opened) {
     while (!*static_cast<std::atomic<bool>*>(opened)) std::this_thread::yield();
   };
-  RONDO_CUDA_THROW(cudaLaunchHostFunc(stream, wait_until_open, &open));
   int32_t* pinned = nullptr;
   RONDO_CUDA_THROW(cudaMallocHost(reinterpret_cast<void**>(&pinned), sizeof(int32_t)));
   *pinned = 1;
-  Values pageable{1};
+  Values pageable{3};
+  uploads.enqueue({upload_of(to.data() + 1, view(pageable))});  // allocates, which may wait for the device
+  stream.synchronize();
+  pageable[0] = 1;
+  RONDO_CUDA_THROW(cudaLaunchHostFunc(stream, wait_until_open, &open));
   for (int i = 0; i < 3; ++i)  // no limit for pinned memory
     uploads.enqueue({upload_of(to.data(), std::span<const int32_t>(pinned, 1))});
   uploads.enqueue({upload_of(to.data() + 1, view(pageable))});
