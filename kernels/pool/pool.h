@@ -1,14 +1,14 @@
 // Average and max pooling, forward and backward, of NHWC images.
 //
-// Notation: x is [n, h, w, c], y is [n, p, q, c]. Window (p, q) has the rows p * stride_h - pad_h + r *
-// dilation_h for r = 0 ... height - 1 and the columns q * stride_w - pad_w + s * dilation_w for s = 0 ...
+// Notation: x is [n, h, w, c], y is [n, p, q, c]. Window (p, q) has the rows p * stride_h - pad_h +
+// r * dilation_h for r = 0 ... height - 1 and the columns q * stride_w - pad_w + s * dilation_w for s = 0 ...
 // width - 1. Elements outside the image are ignored. With the extent (height - 1) * dilation_h + 1, the
-// number of rows of y is floor((h + pad_h + pad_bottom - extent) / stride_h) + 1. In ceil mode it is ceil((h
-// + pad_h + pad_bottom - extent) / stride_h) + 1, less the last window if that starts at or below row h: the
-// rule of PyTorch. Columns likewise. The last window can then reach beyond the padded image, but the first
-// one must fit it, also where PyTorch computes one window that does not. Only max pooling has dilation, as in
-// PyTorch. Padding is below the extent, and if there is padding before the image, the dilation is at most the
-// image's side. So every window contains an element of the image.
+// number of rows of y is floor((h + pad_h + pad_bottom - extent) / stride_h) + 1. In ceil mode it is
+// ceil((h + pad_h + pad_bottom - extent) / stride_h) + 1, less the last window if that starts at or below row
+// h: the rule of PyTorch. Columns likewise. The last window can then reach beyond the padded image. The first
+// window must fit the padded image; PyTorch also accepts one that does not. Only max pooling has dilation, as
+// in PyTorch. Padding is below the extent, and if there is padding before the image, the dilation is at most
+// the image's side. So every window contains an element of the image.
 //
 // All functions: float32, bfloat16 or float16, with float arithmetic; aligned to the elements, with accesses
 // of up to 16 bytes if the pointers and c allow it. No workspace. An output must not overlap any other

@@ -115,6 +115,7 @@ template <class Tile, class Reducer, class T>
 __device__ typename Reducer::State reduce_part_by_vectors(const Reducer& reducer, const T* from, int count,
                                                           int64_t first) {
   typename Reducer::State of_place[Tile::kPlaces];
+  // The first round is apart, so that the identities are not stored and read again.
   const int of_first_round = min(count, Tile::kPlaces);
   RONDO_SIMD
   for (int p = 0; p < of_first_round; ++p)

@@ -49,7 +49,7 @@ struct Softmax {
   }
   __device__ __forceinline__ Row combine(const Part* parts, int count, int64_t) const {
     float largest = parts[0].largest, sum = parts[0].sum;
-    if (count > 1) {
+    if (count > 1) {  // the sum of a single part is that of the row
       sum = 0;
       for (int i = 1; i < count; ++i) largest = fmaxf(largest, parts[i].largest);
       for (int i = 0; i < count; ++i)
