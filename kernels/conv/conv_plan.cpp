@@ -118,7 +118,7 @@ std::ostream& operator<<(std::ostream& out, const ConvPlan& plan) {
     case ConvMethod::implicit_gemm:
       out << "implicit GEMM by "
           << (plan.gemm.tile.instruction == Instruction::wgmma ? "wgmma"
-              : uses_tensor_cores(plan.gemm.tile.arithmetic)   ? "mma.sync"
+              : plan.gemm.tile.instruction == Instruction::mma ? "mma.sync"
                                                                : "multiply-adds")
           << ": tile " << plan.gemm.tile;
       if (plan.gemm.tile.instruction == Instruction::wgmma)

@@ -29,6 +29,7 @@ Status device_properties(DeviceProperties* properties) {
   RONDO_CUDA(cudaDeviceGetAttribute(&properties->shared_bytes_per_block,
                                     cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   properties->vectors = kVectorTiles;
+  properties->vectors_for_tensor_cores = use_vector_threads();
   int major = 0;
   RONDO_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   properties->wgmma = major == 9 && prefers_wgmma() && check_wgmma("").ok();

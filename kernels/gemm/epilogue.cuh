@@ -3,6 +3,7 @@
 
 #include <rondo/kernels/core/activation.h>
 #include <rondo/kernels/gemm/gemm_arguments.h>
+#include <rondo/kernels/core/narrow_vec.cuh>
 #include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/core/vec.cuh>
 
@@ -76,6 +77,15 @@ struct EpilogueOf {
                                               const Vec<N>& sums) const {
     C* to = row + column;
     Vec<N> result;
+    if constexpr (kVectorTiles && N > 4) {
+      const int64_t count = columns - column;
+      result = sums;
+      result.scale(alpha);
+      if (beta != 0) result.add_product(beta, load_some_as_floats<N>(to + residual, count));
+      if (bias != nullptr) result.add(Vec<N>::load_some(bias + column, count));
+      activate(result);
+      return store_some_as(to, result, count);
+    }
     RONDO_UNROLL
     for (int j = 0; j < N; ++j) result.set(j, column + j < columns ? linear(sums[j], column + j, to + j) : 0);
     activate(result);

@@ -5,6 +5,7 @@
 #include <rondo/kernels/gemm/mma/gemm_mma.h>
 #include <rondo/kernels/gemm/wgmma/gemm_wgmma.h>
 #include <rondo/kernels/layout/transposed_copy.h>
+#include <rondo/kernels/core/loops.cuh>
 
 #include <type_traits>
 
@@ -42,8 +43,12 @@ Status gemm_with_plan(const char* name, const GemmPlan& plan, GemmArgumentsOf<T,
                         name_of(g.arithmetic));
   if constexpr (std::is_same_v<T, float>) RONDO_RETURN_IF_ERROR(make_copies(g, plan, workspace, stream));
   if constexpr (std::is_same_v<T, float>)
-    if (!uses_tensor_cores(g.arithmetic)) return launch_gemm_fma(name, plan, g, workspace, stream);
+    if (!uses_tensor_cores(g.arithmetic))
+      return launch_gemm_fma<Arithmetic::fp32>(name, plan, g, workspace, stream);
   return with_tensor_arithmetic<T>(g.arithmetic, [&]<Arithmetic kArithmetic>() {
+    if constexpr (kVectorTiles && kArithmetic != Arithmetic::tf32x3)
+      if (plan.tile.instruction == Instruction::vector_fma)
+        return launch_gemm_fma<kArithmetic>(name, plan, g, workspace, stream);
     return plan.tile.instruction == Instruction::wgmma
                ? launch_gemm_wgmma<kArithmetic>(name, plan, g, workspace, stream)
                : launch_gemm_mma<kArithmetic>(name, plan, g, workspace, stream);

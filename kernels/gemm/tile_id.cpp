@@ -10,7 +10,7 @@ std::string name_of(const TileId& tile) {
     case Instruction::fma:
       break;
     case Instruction::vector_fma:
-      return size + "v";
+      return uses_tensor_cores(tile.arithmetic) ? concat(size, "v ", name_of(tile.arithmetic)) : size + "v";
     case Instruction::mma:
       return concat(size, " ", name_of(tile.arithmetic));
     case Instruction::wgmma:

@@ -13,7 +13,8 @@ namespace rondo {
 enum class Order { k_major, mn_major };
 
 // fma:         multiply-adds of the lanes of a warp (fma/)
-// vector_fma:  multiply-adds of vector registers; only on the CPU executor (fma/)
+// vector_fma:  multiply-adds of vector registers, of all arithmetics but tf32x3; only on the CPU executor
+//              (fma/)
 // mma:         mma.sync, by a warp (mma/)
 // wgmma:       wgmma, by a warpgroup; compute capability 9.0 (wgmma/)
 enum class Instruction { fma, vector_fma, mma, wgmma };
@@ -33,7 +34,8 @@ constexpr const char* name_of(Instruction instruction) {
   return kNames[static_cast<int>(instruction)];
 }
 
-// "128x128", "128x128v" by vector registers, "128x128 tf32" by mma.sync; "128x256", "2 of 128x256" by wgmma
+// "128x128", "128x128v" by vector registers, "128x128v bf16", "128x128 tf32" by mma.sync; "128x256",
+// "2 of 128x256" by wgmma
 std::string name_of(const TileId& tile);
 std::ostream& operator<<(std::ostream& out, const TileId& tile);
 

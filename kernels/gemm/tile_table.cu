@@ -50,7 +50,12 @@ std::vector<TileInfo> all_tiles() {
   add(tiles, kWgmmaTiles<Arithmetic::tf32x3>);
   add(tiles, kWgmmaTiles<Arithmetic::bf16>);
   add(tiles, kWgmmaTiles<Arithmetic::fp16>);
-  if (kVectorTiles) add(tiles, kVectorFmaTiles);
+  if (kVectorTiles) {
+    add(tiles, kVectorFmaTiles<Arithmetic::fp32>);
+    add(tiles, kVectorFmaTiles<Arithmetic::tf32>);
+    add(tiles, kVectorFmaTiles<Arithmetic::bf16>);
+    add(tiles, kVectorFmaTiles<Arithmetic::fp16>);
+  }
   return tiles;
 }
 

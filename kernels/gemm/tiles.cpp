@@ -54,10 +54,11 @@ TileId choose_tile(int64_t m, int64_t n, int64_t splits, const TileNeeds& needs,
   // If the executor simulates a small GPU (SIMT_GPU), most vector tiles do not fit its shared memory. Then
   // the GPU tiles are used.
   constexpr int kLeastForVectors = 96 << 10;
-  const bool vectors = device.vectors && device.shared_bytes_per_block >= kLeastForVectors &&
-                       std::ranges::any_of(tile_infos(), [&](const TileInfo& tile) {
-                         return suits(tile, true) && fits(tile);
-                       });
+  const bool vectors =
+      (uses_tensor_cores(needs.arithmetic) ? device.vectors_for_tensor_cores : device.vectors) &&
+      device.shared_bytes_per_block >= kLeastForVectors &&
+      std::ranges::any_of(tile_infos(),
+                          [&](const TileInfo& tile) { return suits(tile, true) && fits(tile); });
   const TileInfo *best = nullptr, *smallest = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const TileInfo& tile : tile_infos()) {

@@ -98,6 +98,30 @@ TEST(GemmConfig, VectorTilesAreOnlyForDevicesWithVectors) {
   EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, {2, kSm90, true}), vector_tile(128, 32));
 }
 
+// The executor without SIMT_GPU has vector tiles for the arithmetics of tensor cores, except tf32x3. With it,
+// and on a GPU, they are computed by mma.sync.
+TEST(GemmConfig, VectorTilesOfTensorCoreArithmeticsAreOnlyForTheExecutorItself) {
+  DeviceProperties here;
+  ASSERT_TRUE(device_properties(&here).ok());
+  const bool present = std::ranges::any_of(tile_infos(), [](const TileInfo& tile) {
+    return tile.id.instruction == Instruction::vector_fma && tile.id.arithmetic == Arithmetic::bf16;
+  });
+  const char* const gpu = std::getenv("SIMT_GPU");
+  EXPECT_EQ(here.vectors_for_tensor_cores, present && (gpu == nullptr || *gpu == '\0'));
+  for (const Arithmetic arithmetic : kArithmetics)
+    for (const int64_t columns : {20, 512}) {
+      if (!uses_tensor_cores(arithmetic)) continue;
+      SCOPED_TRACE(name_of(arithmetic));
+      TileNeeds needs = kGatherNeeds;
+      needs.arithmetic = arithmetic;
+      EXPECT_EQ(choose_tile(20736, columns, 1, needs, {2, kSm90, present}).instruction, Instruction::mma);
+      DeviceProperties executor = {2, kSm90, present};
+      executor.vectors_for_tensor_cores = present;
+      EXPECT_EQ(choose_tile(20736, columns, 1, needs, executor).instruction,
+                present && arithmetic != Arithmetic::tf32x3 ? Instruction::vector_fma : Instruction::mma);
+    }
+}
+
 TEST(GemmConfig, ATileThatTheDeviceCannotHoldIsNotChosen) {
   for (const TileNeeds& needs : {kGatherNeeds, kPatchNeeds, TileNeeds{}, TileNeeds{Order::mn_major}}) {
     const TileId best = choose_tile(4096, 4096, 1, needs, {2, kSm90});

@@ -132,6 +132,7 @@ TEST(GemmEpilogue, SumsBeforeASmoothActivationAreNotForWgmma) {
   DeviceProperties device;
   throw_if_error(device_properties(&device));
   device.wgmma = true;
+  device.vectors_for_tensor_cores = false;
   EXPECT_EQ(choose_gemm_plan(product, device).tile.instruction, Instruction::wgmma);
   product.adds_before_smooth = true;
   EXPECT_EQ(choose_gemm_plan(product, device).tile.instruction, Instruction::mma);

@@ -1,9 +1,12 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <rondo/kernels/core/half_vectors.cuh>
+
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "device_testing.h"
 
@@ -51,6 +54,25 @@ void rounding_of_vectors() {
 
 TEST(NarrowFloat, HalfRoundsInVectors) { rounding_of_vectors<__half>(); }
 TEST(NarrowFloat, Bfloat16RoundsInVectors) { rounding_of_vectors<__nv_bfloat16>(); }
+
+// Every half, in vectors and behind them, has the bits that a single conversion has.
+TEST(NarrowFloat, VectorsOfHalvesAreConvertedAsSingleOnes) {
+  constexpr int kAtOnce = 24, kCount = 0x10000 / 8 * 8;
+  std::vector<__half> halves;
+  for (unsigned bits = 0; bits < kCount + kAtOnce; ++bits)
+    halves.push_back(__half::from_bits(static_cast<uint16_t>(bits)));
+  for (size_t first = 0; first < kCount; first += 7) {
+    float together[kAtOnce], few[5];
+    rondo::convert_halves<kAtOnce>(together, halves.data() + first);
+    rondo::convert_halves<5>(few, halves.data() + first);
+    for (size_t i = 0; i < kAtOnce; ++i) {
+      const auto expected = std::bit_cast<uint32_t>(float{halves[first + i]});
+      ASSERT_EQ(std::bit_cast<uint32_t>(together[i]), expected) << halves[first + i].bits;
+      if (i >= 5) continue;
+      ASSERT_EQ(std::bit_cast<uint32_t>(few[i]), expected) << halves[first + i].bits;
+    }
+  }
+}
 
 TEST(NarrowFloat, OverflowNanAndKnownValues) {
   EXPECT_EQ(__half_as_ushort(__float2half(1.0f)), 0x3C00);

@@ -30,12 +30,16 @@ Status run_gathering(const char* name, ConvOperation operation, const TileId& ti
     p.moments = a.epilogue.moments;
     p.epilogue = of_results;
   }
-  if (p.moments.values && uses_tensor_cores(tile.arithmetic))
+  if (p.moments.values && tile.instruction == Instruction::mma)
     *parts = ceil_div<int64_t>(g.output_pixels, kMomentRows);
   const auto launch = [&] {
     if constexpr (std::is_same_v<T, float>)
-      if (!uses_tensor_cores(tile.arithmetic)) return launch_conv2d_fma(name, operation, tile, p, stream);
+      if (!uses_tensor_cores(tile.arithmetic))
+        return launch_conv2d_fma<Arithmetic::fp32>(name, operation, tile, p, stream);
     return with_tensor_arithmetic<T>(tile.arithmetic, [&]<Arithmetic kArithmetic>() {
+      if constexpr (kVectorTiles && kArithmetic != Arithmetic::tf32x3)
+        if (tile.instruction == Instruction::vector_fma)
+          return launch_conv2d_fma<kArithmetic>(name, operation, tile, p, stream);
       return launch_conv2d_mma<kArithmetic>(name, operation, tile, p, stream);
     });
   };

@@ -42,16 +42,16 @@ class ForwardFilterLoader {
     }
   }
 
-  __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
+  __device__ RONDO_INLINE_ON_GPU void copy(typename Tile::KTileElement* k_tile) {
     if constexpr (KTile::kKMajor) {
       with_width<Tile, Tile::kWidestCopy>(source_.width, [&]<int V>() { copy_along<V>(k_tile); });
     } else if constexpr (Tile::kVectors) {
-      if (source_.width >= 16)
+      if (source_.c % 16 == 0)
         copy_blocks<16>(k_tile);
-      else if (source_.width >= 4)
+      else if (source_.c % 4 == 0)
         copy_blocks<4>(k_tile);
       else
-        for (int k = 0; k < Tile::kK; ++k) copy_values(k_tile, walk_.at(walk_.length() - left_ + k), k, 0, 1);
+        for (int k = 0; k < Tile::kK; ++k) copy_column_values(k_tile, k);
     } else if constexpr (Transposing<Tile>::kSupported) {
       copy_transposing(k_tile);
     } else {
@@ -99,17 +99,26 @@ class ForwardFilterLoader {
                        from + static_cast<int64_t>(column) * source_.patch, inside && column < columns);
     }
   }
+  // Copies the values of all columns at k of the k-tile.
+  __device__ __forceinline__ void copy_column_values(float* k_tile, int k) const {
+    const int columns = k < left_ ? min(outer(), Tile::kN) : 0;
+    const Element* from = at(walk_.at(walk_.length() - left_ + k), 0);
+    float* const to = k_tile + KTile::at(k, 0);
+    for (int column = 0; column < columns; ++column, from += source_.patch)
+      to[column] = factor_value<Tile::kId.arithmetic>(*from);
+    for (int column = columns; column < Tile::kN; ++column) to[column] = 0;
+  }
   // Copies V values along k of all columns at a time, in square blocks.
   template <int V>
-  __device__ __forceinline__ void copy_blocks(Element* k_tile) const {
+  __device__ __forceinline__ void copy_blocks(float* k_tile) const {
     constexpr int kSide = V < kTileRegisters.lanes ? V : kTileRegisters.lanes;
     for (int k = 0; k < Tile::kK; k += V) {
       const int columns = k < left_ ? outer() : 0;
       const Element* from = at(walk_.at(walk_.length() - left_ + k), 0);
       for (int column = 0; column < Tile::kN; column += kSide, from += kSide * source_.patch)
         for (int j = 0; j < V; j += kSide)
-          copy_transposed<KTile, kSide>(k_tile, k + j, column, from + j, source_.patch, columns - column,
-                                        kSide);
+          copy_transposed_factors<Tile::kId.arithmetic, KTile, kSide>(k_tile, k + j, column, from + j,
+                                                                      source_.patch, columns - column, kSide);
     }
   }
   __device__ __forceinline__ const Element* at(const TapPosition& position, int column) const {
@@ -138,11 +147,11 @@ class BackwardFilterLoader {
         position_(walk.at(first_row())),
         step_(walk.distance(Tile::kK)) {}
 
-  __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
+  __device__ RONDO_INLINE_ON_GPU void copy(typename Tile::KTileElement* k_tile) {
     if constexpr (Tile::kVectors) {
       for (int k = 0; k < Tile::kK; ++k) {
-        copy_values_then_zeros(k_tile + KTile::at(k, 0), row_at_position(),
-                               k < left_ ? min(outer(), Tile::kN) : 0, Tile::kN);
+        copy_factors_then_zeros<Tile::kId.arithmetic>(k_tile + KTile::at(k, 0), row_at_position(),
+                                                      k < left_ ? min(outer(), Tile::kN) : 0, Tile::kN);
         walk_.advance(position_, {.channel = 1});
       }
     } else {

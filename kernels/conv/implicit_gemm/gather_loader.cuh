@@ -37,7 +37,7 @@ class GatherLoader {
     position_ = walk.at(threadIdx.x % (Tile::kK / width) * width);
   }
 
-  __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
+  __device__ RONDO_INLINE_ON_GPU void copy(typename Tile::KTileElement* k_tile) {
     if constexpr (Tile::kVectors) {
       copy_runs(k_tile);
     } else {
@@ -78,7 +78,8 @@ class GatherLoader {
       for (int run = 0; run < count; ++run) {
         const Run& r = runs[run];
         const bool seen = all_visible_ || visible(row.y + r.dy, row.x + r.dx);
-        copy_values_then_zeros(to + r.k, source_.data + row.from + r.offset, seen ? r.length : 0, r.length);
+        copy_factors_then_zeros<Tile::kId.arithmetic>(to + r.k, source_.data + row.from + r.offset,
+                                                      seen ? r.length : 0, r.length);
       }
       for (int k = here; k < Tile::kK; ++k) to[k] = 0;
     }

@@ -7,10 +7,14 @@
 
 namespace rondo {
 
+// kArithmetic: fp32; on the executor also tf32, bf16 and fp16.
+template <Arithmetic kArithmetic>
 Status launch_conv2d_fma(const char* name, ConvOperation operation, const TileId& tile,
-                         Conv2dParameters<float>& p, cudaStream_t stream);
-Status launch_filter_gradient_fma(const char* name, const TileId& tile, FilterGradientParameters<float>& p,
-                                  int64_t splits, cudaStream_t stream);
+                         Conv2dParameters<FactorOf<kArithmetic>>& p, cudaStream_t stream);
+template <Arithmetic kArithmetic>
+Status launch_filter_gradient_fma(const char* name, const TileId& tile,
+                                  FilterGradientParameters<FactorOf<kArithmetic>>& p, int64_t splits,
+                                  cudaStream_t stream);
 
 // kArithmetic: tf32, tf32x3, bf16 or fp16.
 template <Arithmetic kArithmetic>

@@ -39,7 +39,7 @@ class PatchLoader {
     if constexpr (Tile::kVectors) find_runs();
   }
 
-  __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
+  __device__ RONDO_INLINE_ON_GPU void copy(typename Tile::KTileElement* k_tile) {
     if constexpr (Tile::kVectors) {
       for (int k = 0; k < Tile::kK; ++k) {
         copy_pixel_by_runs(k_tile, k);
@@ -82,7 +82,7 @@ class PatchLoader {
   __device__ void copy_pixel_by_runs(float* k_tile, int k) const {
     const ConvGeometry& g = geometry_;
     const int y = p_ * g.stride_h - g.pad_h, x = q_ * g.stride_w - g.pad_w;
-    const float* const pixel =
+    const Element* const pixel =
         x_ + static_cast<int64_t>(image_) * g.h * g.w * g.c + (static_cast<int64_t>(y) * g.w + x) * g.c;
     for (int i = 0; i < runs_.count; ++i) {
       const auto [row, length] = runs_.of[i];
@@ -90,7 +90,8 @@ class PatchLoader {
       const bool visible =
           k < left_ && (!g.padded || (static_cast<unsigned>(y + tap.y) < static_cast<unsigned>(g.h) &&
                                       static_cast<unsigned>(x + tap.x) < static_cast<unsigned>(g.w)));
-      copy_values_then_zeros(k_tile + KTile::at(k, row), pixel + tap.offset, visible ? length : 0, length);
+      copy_factors_then_zeros<Tile::kId.arithmetic>(k_tile + KTile::at(k, row), pixel + tap.offset,
+                                                    visible ? length : 0, length);
     }
   }
 

@@ -3,9 +3,8 @@
 
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/ptx/cp_async.cuh>
+#include <rondo/kernels/gemm/fma/factors.cuh>
 #include <rondo/kernels/gemm/fma/tile.cuh>
-
-#include <cstring>
 
 namespace rondo {
 
@@ -37,42 +36,6 @@ __device__ __forceinline__ int copied_width(int width) {
   return width < Tile::kWidestCopy ? width : Tile::kWidestCopy;
 }
 
-// Copies `count` values, at any alignment, and writes zeros behind them up to `end`. For VectorThreads.
-__device__ __forceinline__ void copy_values_then_zeros(float* to, const float* from, int count, int end) {
-  int i = 0;
-  for (; i + 16 <= count; i += 16) memcpy(to + i, from + i, 16 * sizeof(float));
-  copy_some<16>(to + i, from + i, count - i);
-  for (i = max(count, 0); i < end; ++i) to[i] = 0;
-}
-
-// The same for a row of kEnd values, most of which are whole.
-template <int kEnd>
-__device__ __forceinline__ void copy_row(float* to, const float* from, int count) {
-  constexpr int kAtOnce = kEnd % 16 == 0 ? 16 : 4;
-  if (count < kEnd) return copy_values_then_zeros(to, from, count, kEnd);
-  RONDO_UNROLL
-  for (int i = 0; i < kEnd; i += kAtOnce) Vec<kAtOnce>::load_unaligned(from + i).store(to + i);
-}
-
-// Copies a block of N x N values to (k, outer) of an MN-major k-tile, from K-major memory: N values each at
-// `from`, from + stride, ... Of these only `rows` rows of `count` values exist; the others become zeros. For
-// VectorThreads, at any alignment of the source.
-template <class KTile, int N>
-__device__ __forceinline__ void copy_transposed(float* k_tile, int k, int outer, const float* from,
-                                                int64_t stride, int rows, int count) {
-  Vec<N> block[N];
-  if (rows >= N && count >= N) {
-    RONDO_UNROLL
-    for (int i = 0; i < N; ++i) block[i] = Vec<N>::load_unaligned(from + i * stride);
-  } else {
-    for (int i = 0; i < N; ++i)
-      block[i] = i < rows ? Vec<N>::load_some(from + i * stride, count) : Vec<N>::zero();
-  }
-  transpose(block);
-  RONDO_UNROLL
-  for (int i = 0; i < N; ++i) block[i].store(k_tile + KTile::at(k + i, outer));
-}
-
 // The part of a thread in a copy that transposes: from memory that is contiguous along k to an MN-major
 // k-tile, 4 bytes at a time. A warp copies 8 or 16 values along k, whole sectors, of 4 or 2 columns. The rows
 // of the k-tile begin 4 banks apart, so 8 steps of k and 4 columns are 32 banks. With 16 steps of k, the
@@ -99,6 +62,7 @@ template <Order order, class KTile, int Outer, class Tile>
 class MatrixLoader {
  public:
   using Element = typename Tile::Element;
+  using KTileElement = typename Tile::KTileElement;
 
   // The operand's block begins at `from`. It has `outer` values left in the M or N dimension and `k` along k.
   // Its rows are `stride` elements apart.
@@ -110,7 +74,7 @@ class MatrixLoader {
         k_left_(k),
         width_(width) {}
 
-  __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
+  __device__ RONDO_INLINE_ON_GPU void copy(KTileElement* k_tile) {
     // K-major memory must be transposed into an MN-major k-tile.
     if constexpr (Tile::kVectors)
       copy_by_vectors(k_tile);
@@ -136,7 +100,8 @@ class MatrixLoader {
     const int rows = min(kRows * (part + 1) / parts, order == Order::k_major ? outer_ : left);
     const int length = min(kLength, order == Order::k_major ? left : outer_);
     for (int row = kRows * part / parts; row < rows; ++row)
-      for (int i = 0; i < length; i += 16) __builtin_prefetch(from_ + row * stride_ + i, 0, 2);
+      for (int i = 0; i < length; i += 64 / sizeof(Element))
+        __builtin_prefetch(from_ + row * stride_ + i, 0, 2);
   }
 
  private:
@@ -185,19 +150,22 @@ class MatrixLoader {
 
   // A thread with vector registers copies whole rows, or transposes square blocks.
   __device__ void copy_by_vectors(float* k_tile) const {
+    constexpr Arithmetic kArithmetic = Tile::kId.arithmetic;
     const int k_here = k_left_ < kK ? static_cast<int>(k_left_) : kK;
     if constexpr (order == Order::mn_major) {
       for (int k = 0; k < kK; ++k)
-        copy_row<Outer>(k_tile + KTile::at(k, 0), from_ + k * stride_, k < k_here ? outer_ : 0);
+        copy_factor_row<kArithmetic, Outer>(k_tile + KTile::at(k, 0), from_ + k * stride_,
+                                            k < k_here ? outer_ : 0);
     } else if constexpr (KTile::kKMajor) {
       for (int row = 0; row < Outer; ++row)
-        copy_row<kK>(k_tile + KTile::at(0, row), from_ + row * stride_, row < outer_ ? k_here : 0);
+        copy_factor_row<kArithmetic, kK>(k_tile + KTile::at(0, row), from_ + row * stride_,
+                                         row < outer_ ? k_here : 0);
     } else {
       constexpr int kLanes = kTileRegisters.lanes;
       for (int row = 0; row < Outer; row += kLanes)
         for (int k = 0; k < kK; k += kLanes)
-          copy_transposed<KTile, kLanes>(k_tile, k, row, from_ + row * stride_ + k, stride_, outer_ - row,
-                                         k_here - k);
+          copy_transposed_factors<kArithmetic, KTile, kLanes>(k_tile, k, row, from_ + row * stride_ + k,
+                                                              stride_, outer_ - row, k_here - k);
     }
   }
 

@@ -115,9 +115,9 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void gemm_pipe
 
 // Stores `rows` rows of a register tile, from (row, column) of the result on, or adds them to the sum of the
 // parts before, which is in the memory of the first part.
-template <int N>
-__device__ RONDO_INLINE_ON_GPU void store_register_tile(const PipelinedParameters<float>& p,
-                                                        const PipelinedResult<float>& result,
+template <int N, class T>
+__device__ RONDO_INLINE_ON_GPU void store_register_tile(const PipelinedParameters<T>& p,
+                                                        const PipelinedResult<T>& result,
                                                         const Partials& parts, int64_t part, int64_t row,
                                                         int rows, int64_t column, const float* results) {
   const int64_t left = p.gemm.n - column;
@@ -131,28 +131,34 @@ __device__ RONDO_INLINE_ON_GPU void store_register_tile(const PipelinedParameter
         continue;
       }
     }
-    result.epilogue.store_row(static_cast<float*>(result.c) + row * p.gemm.c_stride, column, p.gemm.n, sums);
+    if (std::is_same_v<T, float> || p.float_result)
+      result.epilogue.store_row(static_cast<float*>(result.c) + row * p.gemm.c_stride, column, p.gemm.n,
+                                sums);
+    else
+      result.epilogue.store_row(static_cast<T*>(result.c) + row * p.gemm.c_stride, column, p.gemm.n, sums);
   }
 }
 
 // A vector tile has all parts of k.
 template <class Tile, Order OrderA, Order OrderB>
-__global__ __launch_bounds__(Tile::kThreads) void gemm_by_vectors_kernel(const PipelinedParameters<float> p,
-                                                                         const Partials parts) {
+__global__ __launch_bounds__(Tile::kThreads) void gemm_by_vectors_kernel(
+    const PipelinedParameters<typename Tile::Element> p, const Partials parts) {
+  using Element = typename Tile::Element;
   auto& shared = shared_memory<TileShared<Tile, OrderA, OrderB>>();
   const auto& g = p.gemm;
   const int64_t batch = blockIdx.x / p.tiles, tile = blockIdx.x % p.tiles;
   const int64_t m0 = tile / p.tiles_n * Tile::kM, n0 = tile % p.tiles_n * Tile::kN;
-  const PipelinedResult<float> result(p, batch);
+  const PipelinedResult<Element> result(p, batch);
+  const int64_t result_bytes = p.float_result ? sizeof(float) : sizeof(Element);
   Accumulators<Tile> acc;
   for (int64_t part = 0; part < parts.count; ++part) {
     multiply_part<Tile, OrderA, OrderB>(acc, shared, p, batch, m0, n0, part);
     const auto rows_from = [&](int row) { return min(int64_t{Tile::kPerThreadM}, g.m - m0 - row); };
     // The memory of the results is fetched while their last products are added.
     const auto prefetch = [&](int row, int column) {
-      const float* to = static_cast<float*>(result.c) + (m0 + row) * g.c_stride + n0 + column;
-      for (int64_t left = rows_from(row); left > 0; --left, to += g.c_stride)
-        for (int i = 0; i < Tile::kPerThreadN; i += 16) __builtin_prefetch(to + i, /*rw=*/1);
+      const char* to = static_cast<char*>(result.c) + ((m0 + row) * g.c_stride + n0 + column) * result_bytes;
+      for (int64_t left = rows_from(row); left > 0; --left, to += g.c_stride * result_bytes)
+        for (int i = 0; i < Tile::kPerThreadN * result_bytes; i += 64) __builtin_prefetch(to + i, /*rw=*/1);
     };
     const auto store = [&](int row, int column, const float* results) {
       store_register_tile<Tile::kPerThreadN>(p, result, parts, part, m0 + row,

@@ -14,9 +14,12 @@
 namespace rondo {
 
 // Vectors: true for tiles of VectorThreads, where a row of the register tile is one or more vector registers.
-template <int ThreadsM, int ThreadsN, int PerThreadM, int PerThreadN, int K, int Stages, bool Vectors = false>
+// They have all arithmetics but tf32x3 (factors.cuh), the others fp32.
+template <int ThreadsM, int ThreadsN, int PerThreadM, int PerThreadN, int K, int Stages, bool Vectors = false,
+          Arithmetic kArithmetic = Arithmetic::fp32>
 struct Tile {
-  using Element = float;
+  using Element = FactorOf<kArithmetic>;
+  using KTileElement = float;
   using Threads = ThreadsOf<Vectors>;
   static constexpr bool kVectors = Vectors;
   static constexpr bool kTensor = false;  // see mma/tensor_tile.cuh
@@ -26,8 +29,8 @@ struct Tile {
   // Intended number of resident blocks per multiprocessor: 256 threads with 255 registers each.
   static constexpr int kBlocksAtOnce = 256 / ((kThreads + 31) / 32 * 32);
   static constexpr int kM = ThreadsM * PerThreadM, kN = ThreadsN * PerThreadN, kK = K, kStages = Stages;
-  static constexpr TileId kId = {Vectors ? Instruction::vector_fma : Instruction::fma, Arithmetic::fp32, kM,
-                                 kN};
+  static constexpr TileId kId = {Vectors ? Instruction::vector_fma : Instruction::fma, kArithmetic, kM, kN};
+  static_assert(Vectors || kArithmetic == Arithmetic::fp32);
   static_assert(Vectors || kThreads >= kK, "every row of a k_tile needs a thread that copies it");
   static constexpr int kWidestCopy = 4;  // floats of one copy to shared memory, by a GPU
   static_assert(kK % 4 == 0 && kPerThreadM % 4 == 0 && kPerThreadN % 4 == 0);

@@ -24,6 +24,7 @@ namespace rondo {
 template <Arithmetic kArithmeticOfTile, int M, int N, int WarpM, int WarpN, int BlocksAtOnce, int Stages = 3>
 struct TensorTile {
   using Element = FactorOf<kArithmeticOfTile>;
+  using KTileElement = Element;
   using Fragment = ptx::FragmentOf<Element>;
   using Threads = GpuThreads;
   static constexpr bool kTensor = true, kVectors = false;

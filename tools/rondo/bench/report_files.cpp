@@ -62,7 +62,7 @@ Json report_json(const BenchReport& report) {
                  {"copy_by", report.peaks.copy_by},
                  {"fma_flops_per_second", report.peaks.fma_flops_per_second}}},
                {"rows", Json::array()}};
-  // Absent where nothing was measured: in fp32, and where tensor cores are emulated.
+  // Absent where nothing was measured: in fp32, and where there are no tensor cores.
   if (report.tensor_flops_per_second > 0)
     json["peaks"]["tensor_flops_per_second"] = report.tensor_flops_per_second;
   if (!report.peer.empty()) json["peer"] = report.peer;

@@ -21,8 +21,8 @@ std::string peaks_text(const BenchReport& report) {
     text += concat(", ", name_of(report.arithmetic), " by tensor cores ",
                    figure(report.tensor_flops_per_second * 1e-9), " GFLOP/s");
   else if (uses_tensor_cores(report.arithmetic))
-    text += concat("\ntensor cores are emulated here, and have no peak: shares of ",
-                   name_of(report.arithmetic), " are of the fp32 peak");
+    text += concat("\nthere are no tensor cores here: shares of ", name_of(report.arithmetic),
+                   " are of the fp32 peak");
   return text;
 }
 

@@ -2,6 +2,7 @@
 
 #include <rondo/kernels/core/arithmetic.h>
 #include <rondo/kernels/gemm/gemm.h>
+#include <rondo/kernels/gemm/gemm_with_plan.h>
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/support/format.h>
@@ -31,9 +32,17 @@ Matrix product(const Matrix& a, const Matrix& b, int64_t m, int64_t n, int64_t k
   Buffer<float> dc(m * n);
   Buffer<std::byte> workspace(gemm_workspace_bytes({m, n, k}, {.math = math}));
   const Stream stream;
-  throw_if_error(gemm(matrix(dc.data(), m, n), matrix<const T>(da.data(), m, k),
-                      matrix<const T>(db.data(), k, n), {.math = math}, {workspace.data(), workspace.bytes()},
-                      stream));
+  // gemm(), but by tensor cores on the CPU executor, too.
+  GemmArgumentsOf<T, float> arguments;
+  const Workspace work = {workspace.data(), workspace.bytes()};
+  throw_if_error(check_gemm("gemm", gemm_workspace_bytes, matrix(dc.data(), m, n),
+                            matrix<const T>(da.data(), m, k), matrix<const T>(db.data(), k, n),
+                            {.math = math}, work, &arguments));
+  DeviceProperties device;
+  throw_if_error(device_properties(&device));
+  device.vectors_for_tensor_cores = false;
+  throw_if_error(
+      gemm_with_plan("gemm", choose_gemm_plan(problem_of(arguments), device), arguments, work, stream));
   stream.synchronize();
   return dc.download();
 }

@@ -1,19 +1,8 @@
-// The convolutions by fp32 multiply-adds.
-#include <rondo/kernels/conv/implicit_gemm/launchers.cuh>
-#include <rondo/kernels/gemm/fma/tiles.cuh>
+// The convolutions by multiply-adds in fp32.
+#include <rondo/kernels/conv/implicit_gemm/fma/conv2d_fma.cuh>
 
 namespace rondo {
 
-Status launch_conv2d_fma(const char* name, ConvOperation operation, const TileId& tile,
-                         Conv2dParameters<float>& p, cudaStream_t stream) {
-  return with_fma_tile(name, tile,
-                       [&]<class Tile>() { return launch_conv2d_tile<Tile>(name, operation, p, stream); });
-}
-
-Status launch_filter_gradient_fma(const char* name, const TileId& tile, FilterGradientParameters<float>& p,
-                                  int64_t splits, cudaStream_t stream) {
-  return with_fma_tile(
-      name, tile, [&]<class Tile>() { return launch_filter_gradient_tile<Tile>(name, p, splits, stream); });
-}
+RONDO_CONV2D_FMA(Arithmetic::fp32)
 
 }  // namespace rondo
