@@ -172,7 +172,7 @@ TEST(PtxPrograms, ADeviceRunsTheNewestCodeThatItCan) {
   const std::pair<const char*, const char*> expected[] = {
       {"t4", "750\n"},      {"a100", "800\n"},
       {"rtx4090", "800\n"}, {"h100", "900 with the features of 9.0 alone\n"},
-      {"b200", "1000\n"},
+      {"b200", "1000\n"},   {"rtx5090", "1200\n"},
   };
   for (const auto& [gpu, text] : expected) EXPECT_EQ(run(program("architecture", gpu)).text, text) << gpu;
 }

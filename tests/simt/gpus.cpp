@@ -12,7 +12,7 @@ namespace simt {
 namespace {
 
 TEST(Gpus, AreFoundByName) {
-  EXPECT_EQ(gpu_names(), "t4, a100, rtx4090, h100, h200, b200");
+  EXPECT_EQ(gpu_names(), "t4, a100, rtx4090, h100, h200, b200, rtx5090");
   for (const GpuProperties& gpu : gpus()) EXPECT_EQ(gpu_named(gpu.name), &gpu);
   for (const char* unknown : {"", "H100", "h100 ", "v100"}) EXPECT_EQ(gpu_named(unknown), nullptr) << unknown;
 }
@@ -25,6 +25,7 @@ TEST(Gpus, ClocksAgreeWithThePublishedPeaks) {
   EXPECT_NEAR(gpu_named("h100")->fp32_tflops(), 66.9, 0.05);
   EXPECT_NEAR(gpu_named("h200")->fp32_tflops(), 66.9, 0.05);
   EXPECT_NEAR(gpu_named("b200")->fp32_tflops(), 75, 0.6);  // the data sheet rounds eight GPUs to 600
+  EXPECT_NEAR(gpu_named("rtx5090")->fp32_tflops(), 104.8, 0.05);
 }
 
 TEST(Gpus, EveryFactIsThere) {
@@ -66,6 +67,7 @@ constexpr Case kCases[] = {
     {"h100", 1024, 0, 65, 0, "registers"},  // more registers than a block can have
     {"h100", 128, 227 << 10, 32, 1, "shared memory"},
     {"b200", 512, 0, 128, 1, "registers"},
+    {"rtx5090", 512, 0, 32, 3, "warps"},
 };
 
 TEST(Occupancy, IsThatOfTheCalculator) {

@@ -235,9 +235,10 @@ TEST_F(StartDeathTest, ABlockedHostFunctionTakesNoWorker) {
 
 TEST_F(StartDeathTest, RefusesAGpu) {
   for (const std::string name : {"v100", "T4", "t4 ", " ", "7.5", "75", "t4,", ",t4", "t4,,h100", "t4, h100"})
-    EXPECT_EXIT(first_call("SIMT_GPU", name), testing::ExitedWithCode(2),
-                "^simt: SIMT_GPU=" + literally(name) +
-                    " is no GPU whose limits are known; there are t4, a100, rtx4090, h100, h200, b200\n$");
+    EXPECT_EXIT(
+        first_call("SIMT_GPU", name), testing::ExitedWithCode(2),
+        "^simt: SIMT_GPU=" + literally(name) +
+            " is no GPU whose limits are known; there are t4, a100, rtx4090, h100, h200, b200, rtx5090\n$");
 }
 
 // Checks the properties of device `device` + 2, the equivalent attributes of `device`, and the limits above
@@ -307,6 +308,7 @@ TEST_F(StartDeathTest, HasTheLimitsOfANamedGpu) {
     EXPECT_EXIT(named(by_call, "h100", " (limits of an H100)", 9, 0, 132, 227, 2048, 32), right, "^$");
     EXPECT_EXIT(named(by_call, "h200", " (limits of an H200)", 9, 0, 132, 227, 2048, 32), right, "^$");
     EXPECT_EXIT(named(by_call, "b200", " (limits of a B200)", 10, 0, 148, 227, 2048, 32), right, "^$");
+    EXPECT_EXIT(named(by_call, "rtx5090", " (limits of an RTX 5090)", 12, 0, 170, 99, 1536, 24), right, "^$");
     EXPECT_EXIT(named(by_call, "", "", 9, 0, simt::settings().workers, 227, 2048, 32), right, "^$");
   }
   EXPECT_EXIT(end_with(simt::set_gpu("v100") == cudaErrorInvalidValue && simt::settings().gpu.empty()),

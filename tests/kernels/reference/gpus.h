@@ -17,11 +17,9 @@ struct Gpu {
   DeviceProperties device;
 };
 
-// In ascending order of the capability. An RTX A6000 has 84 multiprocessors (GA102 white paper), an RTX 5090
-// 170 (RTX Blackwell white paper).
+// In ascending order of the capability. An RTX A6000 has 84 multiprocessors (GA102 white paper).
 inline std::vector<Gpu> all_gpus() {
-  constexpr int kSharedBytes = 99 * 1024;  // of a block at most, on 8.6 and 12.0
-  std::vector<Gpu> all = {{"rtxa6000", 86, {84, kSharedBytes}}, {"rtx5090", 120, {170, kSharedBytes}}};
+  std::vector<Gpu> all = {{"rtxa6000", 86, {84, 99 * 1024}}};
   for (const simt::GpuProperties& gpu : simt::gpus())
     all.push_back({gpu.name,
                    10 * gpu.major + gpu.minor,

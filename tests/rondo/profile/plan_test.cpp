@@ -36,6 +36,7 @@ rtx4090  8.9         tc_04_pipelined, pipelined: tile 128x128 tf32, 1 part of k 
 h100     9.0         tc_08_clusters, persistent: tile 2 of 128x256, 1 part of k = 4096, transposed copy of b
 h200     9.0         tc_08_clusters, persistent: tile 2 of 128x256, 1 part of k = 4096, transposed copy of b
 b200     10.0        tc_04_pipelined, pipelined: tile 128x128 tf32, 1 part of k = 4096
+rtx5090  12.0        tc_04_pipelined, pipelined: tile 128x128 tf32, 1 part of k = 4096
 )");
 }
 

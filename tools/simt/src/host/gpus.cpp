@@ -30,6 +30,8 @@ namespace {
 //   b200     Blackwell tuning guide: L2 126 MB. HGX B200 data sheet, one of eight GPUs: 7.7 TB/s, 2250
 //            TFLOP/s fp16, 1125 tf32. multiprocessors, boost_ghz: as the driver reports them. l2_gb_s: that
 //            of two H100s, because each of the two dies has an L2 cache; not measured.
+//   rtx5090  RTX Blackwell white paper: 170 multiprocessors, 2.407 GHz, 1792 GB/s, L2 96 MB, 209.5 TFLOP/s
+//            fp16 with fp32 sums, 104.8 tf32. l2_gb_s: the bytes per clock of an RTX 4090; not measured.
 //
 // graph_node_us: an estimate for an H100, used for all. bench_sm90 measures it on a GPU.
 // clang-format off
@@ -76,6 +78,13 @@ constexpr GpuProperties kGpus[] = {
      .shared_kb = 228, .shared_block_kb = 227, .shared_reserved_kb = 1, .shared_unit = 128,
      .dram_gb_s = 7700, .l2_mb = 126, .l2_gb_s = 13300,
      .fp16_tflops = 2250, .tf32_tflops = 1125, .graph_node_us = 1.4},
+    {.name = "rtx5090", .title = "an RTX 5090", .part = "GeForce RTX 5090",
+     .major = 12, .minor = 0, .multiprocessors = 170, .boost_ghz = 2.407,
+     .schedulers = 4, .fp32_lanes = 128, .shared_wavefronts = 1, .warps = 48, .blocks = 24,
+     .registers = 65536, .register_unit = 256,
+     .shared_kb = 100, .shared_block_kb = 99, .shared_reserved_kb = 1, .shared_unit = 128,
+     .dram_gb_s = 1792, .l2_mb = 96, .l2_gb_s = 4680,
+     .fp16_tflops = 209.5, .tf32_tflops = 104.8, .graph_node_us = 1.4},
 };
 // clang-format on
 
