@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <set>
@@ -118,11 +119,21 @@ void for_each_value(const TorchTensor& tensor, const Visit& visit) {
   }
 }
 
-// The bits of a stored value as a float, which is exact.
+// The bits of a stored value as a float: of F64 the nearest, of other types the value itself.
 uint32_t float_bits(const StoredTensor& tensor, size_t i) {
   uint32_t bits = 0;
   if (tensor.type == StoredType::f32) {
     std::memcpy(&bits, &tensor.bytes[4 * i], 4);
+    return bits;
+  }
+  if (tensor.type == StoredType::f64) {
+    double value = 0;
+    std::memcpy(&value, &tensor.bytes[8 * i], 8);
+    const auto nearest = static_cast<float>(value);
+    if (std::isfinite(value) && !std::isfinite(nearest))
+      throw Error(bad_argument("tensor '", shown_name(tensor.name), "' has the value ", value,
+                               " (F64), which no float32 is near"));
+    std::memcpy(&bits, &nearest, 4);
     return bits;
   }
   uint16_t half = 0;
@@ -214,6 +225,31 @@ bool have_equal_sides(std::vector<int64_t> a, std::vector<int64_t> b) {
   return a == b;
 }
 
+// Whether values of this type can be read as parameters, which are float32.
+bool is_real(StoredType type) {
+  return type == StoredType::f32 || type == StoredType::f64 || type == StoredType::f16 ||
+         type == StoredType::bf16;
+}
+
+// Whether a tensor that the model does not have is left out. PyTorch's modules have buffers of integers that
+// follow from their settings, such as masks and positions. A buffer of real numbers could be a parameter.
+bool can_be_left_out(const std::string& name, StoredType type) {
+  switch (type) {
+    case StoredType::boolean:
+    case StoredType::u8:
+    case StoredType::i8:
+    case StoredType::u16:
+    case StoredType::i16:
+    case StoredType::u32:
+    case StoredType::i32:
+    case StoredType::u64:
+    case StoredType::i64:
+      return true;
+    default:
+      return name == "num_batches_tracked" || name.ends_with(".num_batches_tracked");
+  }
+}
+
 // The tensors of the file in the order of `wanted`. Throws an Error with all that do not fit.
 std::vector<const StoredTensor*> matching(const Safetensors& file, const std::vector<TorchTensor>& wanted) {
   std::map<std::string, const StoredTensor*> stored;
@@ -228,8 +264,7 @@ std::vector<const StoredTensor*> matching(const Safetensors& file, const std::ve
       continue;
     }
     const StoredTensor& tensor = *place->second;
-    const bool is_narrow = tensor.type == StoredType::f16 || tensor.type == StoredType::bf16;
-    const bool fits = tensor.type == want.type || (is_narrow && want.type == StoredType::f32);
+    const bool fits = tensor.type == want.type || (is_real(tensor.type) && want.type == StoredType::f32);
     if (!fits || !have_equal_sides(tensor.shape, want.shape))
       others.push_back(concat(name, text_of(tensor.type, tensor.shape), ", must be ",
                               text_of(fits ? tensor.type : want.type, want.shape)));
@@ -237,7 +272,7 @@ std::vector<const StoredTensor*> matching(const Safetensors& file, const std::ve
     stored.erase(place);
   }
   for (const auto& [name, tensor] : stored)
-    if (name != "num_batches_tracked" && !name.ends_with(".num_batches_tracked"))
+    if (!can_be_left_out(name, tensor->type))
       unexpected.push_back(concat("'", shown_name(name), "' ", text_of(tensor->type, tensor->shape)));
   std::string why;
   for (const auto& [what, names] :

@@ -29,11 +29,13 @@ StateDictNames read_state_dict_names(const std::string& path);
 // order of NCHW converted, not a layer with a value for each element of the image. The layouts of PyTorch are
 // converted: filters OIHW (ConvTranspose2d: [in, out / groups, h, w]), linear weights [outputs, inputs],
 // inputs of a linear layer behind Flatten in the order of NCHW. The file's tensors are F32, F16 or BF16,
-// which are exact as floats; num_batches_tracked is I64, and used by BatchNorm2d without a momentum only.
-// Waits for enqueued steps. Throws rondo::Error: bad_argument for a file that cannot be read, for tensors
-// that are missing, unexpected or of another shape or type (the message lists them; sides of 1 do not count),
-// for processes with different files, and for `names` that no tensor begins with. After these errors nothing
-// has changed. The errors of the copies.
+// which are exact as floats, or F64, which is rounded to nearest; num_batches_tracked is I64, and used by
+// BatchNorm2d without a momentum only. Tensors of integers or BOOL that the model does not have are left out:
+// they are masks, positions and counters. Waits for enqueued steps. Throws rondo::Error: bad_argument for a
+// file that cannot be read, for tensors that are missing, of another shape or type, or of real numbers and
+// unexpected (the message lists them; sides of 1 do not count), for an F64 beyond float32, for processes with
+// different files, and for `names` that no tensor begins with. After these errors nothing has changed. The
+// errors of the copies.
 void load_state_dict(const std::string& path, DataParallel& model, const StateDictNames& names = {});
 
 // Writes all parameters and running statistics, as F32, and numbers of batches as I64. Waits for enqueued

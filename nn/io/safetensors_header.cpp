@@ -24,16 +24,29 @@ struct TypeInfo {
   const char* name;
   int64_t size;
 };
-constexpr TypeInfo kTypes[] = {{StoredType::f32, "F32", 4},  {StoredType::f64, "F64", 8},
-                               {StoredType::i64, "I64", 8},  {StoredType::i32, "I32", 4},
-                               {StoredType::u8, "U8", 1},    {StoredType::f16, "F16", 2},
-                               {StoredType::bf16, "BF16", 2}};
+constexpr TypeInfo kTypes[] = {{StoredType::boolean, "BOOL", 1},    {StoredType::u8, "U8", 1},
+                               {StoredType::i8, "I8", 1},           {StoredType::f8_e5m2, "F8_E5M2", 1},
+                               {StoredType::f8_e4m3, "F8_E4M3", 1}, {StoredType::f8_e8m0, "F8_E8M0", 1},
+                               {StoredType::u16, "U16", 2},         {StoredType::i16, "I16", 2},
+                               {StoredType::f16, "F16", 2},         {StoredType::bf16, "BF16", 2},
+                               {StoredType::u32, "U32", 4},         {StoredType::i32, "I32", 4},
+                               {StoredType::f32, "F32", 4},         {StoredType::c64, "C64", 8},
+                               {StoredType::u64, "U64", 8},         {StoredType::i64, "I64", 8},
+                               {StoredType::f64, "F64", 8}};
 
 const TypeInfo& info(StoredType type) { return *std::ranges::find(kTypes, type, &TypeInfo::type); }
 
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
   throw Error(bad_argument(parts...));
+}
+
+// "BOOL, U8, ... or F64"
+std::string type_names() {
+  std::string names;
+  for (const TypeInfo& type : kTypes)
+    names += concat(&type == kTypes ? "" : &type + 1 == std::end(kTypes) ? " or " : ", ", type.name);
+  return names;
 }
 
 [[noreturn]] void fail_as_json(size_t byte) {
@@ -76,8 +89,7 @@ class HeaderReader {
     }
     if (place_ != Place::tensor || field_ != kDType) unexpected("text");
     const auto* type = std::ranges::find_if(kTypes, [&](const TypeInfo& t) { return t.name == value; });
-    if (type == std::end(kTypes))
-      fail(where(), " is '", shown_name(value), "', must be F32, F64, I64, I32, U8, F16 or BF16");
+    if (type == std::end(kTypes)) fail(where(), " is '", shown_name(value), "', must be ", type_names());
     header_.entries.back().type = type->type;
     return true;
   }

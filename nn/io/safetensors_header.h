@@ -10,8 +10,27 @@
 
 namespace rondo {
 
-// The types of the format that Rondo supports. 16-bit values are stored unchanged, without arithmetic.
-enum class StoredType { f32, f64, i64, i32, u8, f16, bf16 };
+// The types of the format: all but those of less than a byte (F4, F6_E2M3, F6_E3M2). Tensors of all of them
+// are read and written as bytes, without arithmetic. Which a model can have is in nn/checkpoint.
+enum class StoredType {
+  f32,
+  f64,
+  i64,
+  i32,
+  u8,
+  f16,
+  bf16,
+  boolean,  // BOOL: a byte, 0 or 1
+  i8,
+  u16,
+  i16,
+  u32,
+  u64,
+  f8_e5m2,
+  f8_e4m3,
+  f8_e8m0,
+  c64  // two F32
+};
 const char* name_of(StoredType type);  // the format's spelling: "F32"
 int64_t size_of(StoredType type);      // in bytes
 

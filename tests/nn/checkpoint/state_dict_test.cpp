@@ -385,6 +385,70 @@ TEST_F(StateDict, CountedBatchesGoThereAndBack) {
             std::string::npos);
 }
 
+TEST_F(StateDict, DoublesAreRoundedToNearest) {
+  save_state_dict(path_, model_);
+  std::vector<double> values = {1 + 0x1p-24 + 0x1p-40, -0x1.FFFFFEp127, 0x1p-149, -INFINITY};
+  const auto with_doubles = [&](std::vector<StoredTensor>& tensors) {
+    for (StoredTensor& tensor : tensors) {
+      if (tensor.name != "1.bias") continue;
+      tensor.type = StoredType::f64;
+      tensor.bytes = std::as_bytes(std::span(values));
+    }
+  };
+  edit(with_doubles);
+  load_state_dict(path_, model_);
+  const std::string written = directory_ / "b.safetensors";
+  save_state_dict(written, model_);
+  EXPECT_EQ(dict_of(written)["1.bias"],
+            (std::vector<float>{1 + 0x1p-23f, -0x1.FFFFFEp127f, 0x1p-149f, -INFINITY}));
+  values[1] = 1e39;
+  edit(with_doubles);
+  EXPECT_EQ(refusal(), "tensor '1.bias' has the value 1e+39 (F64), which no float32 is near");
+}
+
+TEST_F(StateDict, BuffersOfIntegersThatTheModelDoesNotHaveAreLeftOut) {
+  save_state_dict(path_, model_);
+  const std::vector<int64_t> values = {-1, -1};
+  const auto bytes = std::as_bytes(std::span(values));
+  edit([&](std::vector<StoredTensor>& tensors) {
+    for (const StoredType type :
+         {StoredType::boolean, StoredType::u8, StoredType::i8, StoredType::u16, StoredType::i16,
+          StoredType::u32, StoredType::i32, StoredType::u64, StoredType::i64})
+      tensors.push_back(
+          {concat("buffer.", name_of(type)), type, {2}, bytes.first(2 * static_cast<size_t>(size_of(type)))});
+  });
+  const std::vector<float> before = parameters_of(model_);
+  DataParallel other(network(), kInput, options());
+  load_state_dict(path_, other);
+  EXPECT_TRUE(all_equal_bits(parameters_of(other), before));
+  for (const StoredType type : {StoredType::f8_e5m2, StoredType::f8_e4m3, StoredType::f8_e8m0,
+                                StoredType::f16, StoredType::c64, StoredType::f64}) {
+    save_state_dict(path_, model_);
+    edit([&](std::vector<StoredTensor>& tensors) {
+      tensors.push_back({"more", type, {2}, bytes.first(2 * static_cast<size_t>(size_of(type)))});
+    });
+    EXPECT_TRUE(refusal().starts_with("it is not a state dict of this model: not of the model: 'more' "))
+        << name_of(type);
+  }
+}
+
+// A parameter of a type that is not real is an error with its name, its type and the file.
+TEST_F(StateDict, ParametersOfOtherTypesAreRefused) {
+  const std::vector<std::byte> zeros(4 * sizeof(int64_t));
+  for (const StoredType type : {StoredType::boolean, StoredType::i8, StoredType::f8_e4m3, StoredType::i64}) {
+    save_state_dict(path_, model_);
+    edit([&](std::vector<StoredTensor>& tensors) {
+      for (StoredTensor& tensor : tensors) {
+        if (tensor.name != "1.bias") continue;
+        tensor.type = type;
+        tensor.bytes = std::span(zeros).first(4 * static_cast<size_t>(size_of(type)));
+      }
+    });
+    EXPECT_EQ(refusal(), concat("it is not a state dict of this model: of another shape or type: '1.bias' ",
+                                name_of(type), " [4], must be F32 [4]"));
+  }
+}
+
 TEST_F(StateDict, WhatDoesNotFitIsListed) {
   save_state_dict(path_, model_);
   edit([](std::vector<StoredTensor>& tensors) {

@@ -133,6 +133,42 @@ TEST_F(SafetensorsFile, EverythingComesBack) {
   }
 }
 
+TEST_F(SafetensorsFile, EveryTypeOfAtLeastAByteIsRead) {
+  struct Type {
+    const char* name;
+    size_t size;
+  };
+  for (const auto& [name, size] : {Type{"BOOL", 1},
+                                   {"U8", 1},
+                                   {"I8", 1},
+                                   {"F8_E5M2", 1},
+                                   {"F8_E4M3", 1},
+                                   {"F8_E8M0", 1},
+                                   {"U16", 2},
+                                   {"I16", 2},
+                                   {"F16", 2},
+                                   {"BF16", 2},
+                                   {"U32", 4},
+                                   {"I32", 4},
+                                   {"F32", 4},
+                                   {"C64", 8},
+                                   {"U64", 8},
+                                   {"I64", 8},
+                                   {"F64", 8}}) {
+    const std::string values(3 * size, 'v');
+    const std::string header = concat(R"({"a":{"dtype":")", name, R"(","shape":[3],"data_offsets":[0,)",
+                                      values.size(), R"(]},"b":{"dtype":"U8","shape":[1],"data_offsets":[)",
+                                      values.size(), ",", values.size() + 1, "]}}");
+    const Safetensors file = read(file_of(header, values + "b"));
+    const StoredTensor* const tensor = file.find("a");
+    ASSERT_TRUE(tensor) << name;
+    EXPECT_STREQ(name_of(tensor->type), name);
+    EXPECT_EQ(text(tensor->bytes), values) << name;
+    write_safetensors(path_, file.tensors);
+    EXPECT_STREQ(name_of(read_safetensors(path_).find("a")->type), name);
+  }
+}
+
 // The expected values are from Python's zlib.
 TEST_F(SafetensorsFile, ChecksumIsThatOfTheContentsInOrder) {
   const std::vector<uint8_t> digits = {'1', '2', '3', '4', '5', '6', '7', '8', '9'};
@@ -211,10 +247,10 @@ TEST_F(SafetensorsFile, RefusesATensorThatIsNotOne) {
   EXPECT_EQ(refused_tensor(R"("dtype":"F64","data_offsets":[0,8])"), "tensor 'a' has no shape");
   EXPECT_EQ(refused_tensor(R"("shape":[],"data_offsets":[0,8])"), "tensor 'a' has no dtype");
   EXPECT_EQ(refused_tensor(""), "tensor 'a' has no dtype");
-  EXPECT_EQ(refused_tensor(R"("dtype":"F8_E4M3")"),
-            "dtype of tensor 'a' is 'F8_E4M3', must be F32, F64, I64, I32, U8, F16 or BF16");
-  EXPECT_EQ(refused_tensor(R"("dtype":"f32")"),
-            "dtype of tensor 'a' is 'f32', must be F32, F64, I64, I32, U8, F16 or BF16");
+  const std::string types =
+      "BOOL, U8, I8, F8_E5M2, F8_E4M3, F8_E8M0, U16, I16, F16, BF16, U32, I32, F32, C64, U64, I64 or F64";
+  EXPECT_EQ(refused_tensor(R"("dtype":"F4")"), "dtype of tensor 'a' is 'F4', must be " + types);
+  EXPECT_EQ(refused_tensor(R"("dtype":"f32")"), "dtype of tensor 'a' is 'f32', must be " + types);
   EXPECT_EQ(refused_tensor(R"("dtype":["F32"])"),
             "dtype of tensor 'a' holds a list, which has no place there");
   EXPECT_EQ(refused_tensor(R"("dtype":"F32","dtype":"F32")"), "dtype of tensor 'a' is there twice");
