@@ -51,6 +51,10 @@ AnyModule Module::with_outputs(int64_t outputs) const {
                            ": it cannot be split by outputs"));
 }
 
+Sequential::Sequential(std::vector<AnyModule> modules) : modules_(std::move(modules)) {
+  if (modules_.empty()) throw Error(bad_argument("Sequential: there are no modules, must be at least one"));
+}
+
 Value Sequential::build(Graph& graph, Value x) const {
   for (size_t i = 0; i < modules_.size(); ++i) {
     const Graph::Scope scope(graph, exact_text(i));

@@ -52,11 +52,12 @@ class AnyModule {
   std::shared_ptr<const Module> module_;
 };
 
-// Runs modules in sequence. Parameter names begin with the module's index: "0.weight", "2.bias".
+// Runs modules in sequence. Parameter names begin with the module's index: "0.weight", "2.bias". Throws a
+// bad_argument Error without modules.
 class Sequential : public Module {
  public:
-  Sequential(std::initializer_list<AnyModule> modules) : modules_(modules) {}
-  explicit Sequential(std::vector<AnyModule> modules) : modules_(std::move(modules)) {}
+  Sequential(std::initializer_list<AnyModule> modules) : Sequential(std::vector(modules)) {}
+  explicit Sequential(std::vector<AnyModule> modules);
   Value build(Graph& graph, Value x) const override;
   std::vector<AnyModule> parts() const override { return modules_; }
 

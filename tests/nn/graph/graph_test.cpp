@@ -6,6 +6,7 @@
 #include <rondo/tests/kernels/launch_names.h>
 #include <rondo/tests/nn/models/small_networks.h>
 #include <rondo/tests/nn/train/model_fixture.h>
+#include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
@@ -195,6 +196,11 @@ TEST(Graph, AdaptivePoolingHasTheOutputAskedFor) {
   EXPECT_EQ(graph.nodes()[0].op->saved_floats(), 4 * 11 * 2);
   EXPECT_EQ(graph.nodes()[1].op->description(), "adaptive average to 3x3");
   EXPECT_EQ(graph.nodes()[1].op->saved_floats(), 0);
+}
+
+TEST(Graph, ASequenceHasModules) {
+  for (const auto& make : {+[] { (void)Sequential{}; }, +[] { (void)Sequential(std::vector<AnyModule>{}); }})
+    EXPECT_EQ(test::error_of(make), "Sequential: there are no modules, must be at least one");
 }
 
 TEST(Graph, RefusesWhatDoesNotFit) {
