@@ -21,11 +21,11 @@ namespace rondo::direct {
 namespace {
 
 // Computes each shard by one kernel on its rank, from all inputs to all its outputs.
-Status sum_shards(OperationBuilder& builder, const std::vector<Shard>& shards, RankInputs inputs,
+Status sum_shards(OperationBuilder& builder, const std::vector<SumShard>& shards, RankInputs inputs,
                   const ReduceOptions& options) {
   if (!builder.resources().all_reach_all()) return sum_by_copies(builder, shards, inputs, options);
   RONDO_RETURN_IF_ERROR(builder.begin_barrier());
-  for (const Shard& shard : shards) {
+  for (const SumShard& shard : shards) {
     const int rank = shard.rank;
     ReduceArguments sum;
     sum.size = shard.own().size;
@@ -76,7 +76,7 @@ struct BlockCopy {
 
 Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs,
                   const ReduceOptions& options) {
-  std::vector<Shard> shards;
+  std::vector<SumShard> shards;
   for (int rank = 0; rank < builder.ranks(); ++rank) {
     const ring::Chunk chunk =
         ring::chunk_of(outputs[0].size, builder.ranks(), rank, size_of(outputs[0].dtype));
@@ -89,7 +89,7 @@ Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inp
 
 Status reduce_scatter(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs,
                       const ReduceOptions& options) {
-  std::vector<Shard> shards;
+  std::vector<SumShard> shards;
   for (int rank = 0; rank < builder.ranks(); ++rank)
     shards.push_back({rank, rank * outputs[rank].size, {outputs[rank]}});
   return sum_shards(builder, shards, inputs, options);

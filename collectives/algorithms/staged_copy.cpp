@@ -46,7 +46,7 @@ Status one_round(OperationBuilder& builder, int rank, DataView output, RankInput
                      "sum");
 }
 
-Status sum_shard(OperationBuilder& builder, const Shard& shard, RankInputs inputs,
+Status sum_shard(OperationBuilder& builder, const SumShard& shard, RankInputs inputs,
                  const ReduceOptions& options) {
   const DataView own = shard.own();
   const int rank = shard.rank;
@@ -67,11 +67,11 @@ Status sum_shard(OperationBuilder& builder, const Shard& shard, RankInputs input
 
 }  // namespace
 
-Status sum_by_copies(OperationBuilder& builder, const std::vector<Shard>& shards, RankInputs inputs,
+Status sum_by_copies(OperationBuilder& builder, const std::vector<SumShard>& shards, RankInputs inputs,
                      const ReduceOptions& options) {
   RONDO_RETURN_IF_ERROR(builder.fork());
   RONDO_RETURN_IF_ERROR(builder.join_sums());
-  for (const Shard& shard : shards) RONDO_RETURN_IF_ERROR(sum_shard(builder, shard, inputs, options));
+  for (const SumShard& shard : shards) RONDO_RETURN_IF_ERROR(sum_shard(builder, shard, inputs, options));
   RONDO_RETURN_IF_ERROR(builder.join_sums());
   return builder.join(OperationBuilder::Senders::prev);
 }

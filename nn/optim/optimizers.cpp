@@ -47,7 +47,7 @@ OptimizerMemory Optimizer::memory(size_t rank) {
   return memory;
 }
 
-Sgd::Sgd(std::span<Replica> replicas, SgdOptions options)
+Sgd::Sgd(std::span<Replica> replicas, Options options)
     : Optimizer(replicas, options.learning_rate,
                 options.momentum != 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{}),
       options_(options) {}
@@ -69,7 +69,7 @@ void Sgd::step(Replica& replica, size_t rank, float scale) {
                             replica.stream()));
 }
 
-Adam::Adam(std::span<Replica> replicas, AdamOptions options)
+Adam::Adam(std::span<Replica> replicas, Options options)
     : Optimizer(replicas, options.learning_rate, {"first_moment", "second_moment"}, sizeof(AdamState)),
       options_(options) {}
 

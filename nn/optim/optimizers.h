@@ -87,41 +87,41 @@ class Optimizer : public Unique {
   std::vector<State> states_;
 };
 
-struct SgdOptions {
-  float learning_rate = 0.1f;
-  float momentum = 0;
-  float weight_decay = 0;
-  bool nesterov = false;
-};
-
 // See kernels/optimizer/sgd.h. Without momentum there are no state arenas.
 class Sgd : public Optimizer {
  public:
+  struct Options {
+    float learning_rate = 0.1f;
+    float momentum = 0;
+    float weight_decay = 0;
+    bool nesterov = false;
+  };
   static constexpr OptimizerSize size(float momentum) { return {momentum != 0 ? 1 : 0, sizeof(float)}; }
-  explicit Sgd(std::span<Replica> replicas, SgdOptions options = {});
+  explicit Sgd(std::span<Replica> replicas) : Sgd(replicas, Options{}) {}
+  Sgd(std::span<Replica> replicas, Options options);
   void step(Replica& replica, size_t rank, float scale) override;
   bool rounds_parameters() const override { return true; }
   std::string kind() const override { return "sgd"; }
   std::vector<OptimizerSetting> settings() const override;
 
  private:
-  SgdOptions options_;
-};
-
-struct AdamOptions {
-  float learning_rate = 1e-3f;
-  float beta1 = 0.9f;
-  float beta2 = 0.999f;
-  float eps = 1e-8f;
-  float weight_decay = 0;
-  bool decoupled = false;  // AdamW
+  Options options_;
 };
 
 // See kernels/optimizer/adam.h.
 class Adam : public Optimizer {
  public:
+  struct Options {
+    float learning_rate = 1e-3f;
+    float beta1 = 0.9f;
+    float beta2 = 0.999f;
+    float eps = 1e-8f;
+    float weight_decay = 0;
+    bool decoupled = false;  // AdamW
+  };
   static constexpr OptimizerSize kSize = {2, sizeof(float) + sizeof(AdamState)};
-  explicit Adam(std::span<Replica> replicas, AdamOptions options = {});
+  explicit Adam(std::span<Replica> replicas) : Adam(replicas, Options{}) {}
+  Adam(std::span<Replica> replicas, Options options);
   void step(Replica& replica, size_t rank, float scale) override;
   bool rounds_parameters() const override { return true; }
   std::string kind() const override { return "adam"; }
@@ -131,7 +131,7 @@ class Adam : public Optimizer {
  private:
   AdamState* adam_state(size_t rank);
 
-  AdamOptions options_;
+  Options options_;
 };
 
 }  // namespace rondo::nn

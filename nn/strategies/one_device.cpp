@@ -18,7 +18,7 @@ OneDevice::OneDevice(const AnyModule& network, Shape input, const StrategyOption
       replica_(graph_, options.devices[0], stream_, plan_training(graph_, options.batch), options.batch),
       head_(options.devices[0], stream_, options.batch, graph_.output().shape.size()) {
   if (!graph_.parameters().empty())
-    sgd_.emplace(std::span(&replica_, 1), SgdOptions{.learning_rate = options.learning_rate});
+    sgd_.emplace(std::span(&replica_, 1), Sgd::Options{.learning_rate = options.learning_rate});
   replica_.initialise(options.seed);
 }
 

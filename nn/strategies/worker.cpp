@@ -43,7 +43,7 @@ Worker::Worker(const Graph& graph, const WorkerOptions& options)
   const DeviceScope scope(options.device);
   if (options.micro_batches > 1) node_gradients_ = Buffer<float>(largest_node(graph));
   if (!graph.parameters().empty())
-    sgd_.emplace(std::span(&replica_, 1), SgdOptions{.learning_rate = options.learning_rate});
+    sgd_.emplace(std::span(&replica_, 1), Sgd::Options{.learning_rate = options.learning_rate});
 }
 
 void Worker::prepare(OpCall& call, int index, int64_t micro, ScheduleEntry::Kind kind, float* gradients) {

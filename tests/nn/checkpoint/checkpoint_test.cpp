@@ -44,7 +44,7 @@ using MakeOptimizer = std::function<std::unique_ptr<Optimizer>(DataParallel&)>;
 
 std::unique_ptr<Optimizer> make_sgd(DataParallel& model) {
   return std::make_unique<Sgd>(
-      model, SgdOptions{.learning_rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-3f, .nesterov = true});
+      model, Sgd::Options{.learning_rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-3f, .nesterov = true});
 }
 std::unique_ptr<Optimizer> make_adam(DataParallel& model) { return std::make_unique<Adam>(model); }
 
@@ -365,7 +365,7 @@ TEST_F(CheckpointFile, RefusesAnotherTraining) {
   EXPECT_EQ(refused_load(training), "its optimizer is 'adam', that of this training is 'sgd'");
   Training faster(2, [](DataParallel& model) {
     return std::make_unique<Sgd>(model,
-                                 SgdOptions{.momentum = 0.5f, .weight_decay = 1e-3f, .nesterov = true});
+                                 Sgd::Options{.momentum = 0.5f, .weight_decay = 1e-3f, .nesterov = true});
   });
   saved_by(faster);
   EXPECT_EQ(refused_load(training), "its optimizer.momentum is '0.5', the optimizer's is '0.9'");

@@ -73,7 +73,7 @@ TEST(MemoryEstimate, TrainingAllocatesThat) {
           if (adam)
             optimizer = std::make_unique<Adam>(model);
           else
-            optimizer = std::make_unique<Sgd>(model, SgdOptions{.momentum = momentum});
+            optimizer = std::make_unique<Sgd>(model, Sgd::Options{.momentum = momentum});
           const int64_t total =
               estimate_memory(model.graph(), options, adam ? Adam::kSize : Sgd::size(momentum)).total();
           for (size_t rank = 0; rank < options.devices.size(); ++rank) {

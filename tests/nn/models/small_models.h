@@ -48,7 +48,7 @@ inline std::vector<int32_t> some_labels(int64_t count, int64_t classes) {
 // Adam, or SGD with momentum.
 inline std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, bool adam, float rate = 0.05f) {
   if (adam) return std::make_unique<nn::Adam>(model);
-  return std::make_unique<nn::Sgd>(model, nn::SgdOptions{.learning_rate = rate, .momentum = 0.9f});
+  return std::make_unique<nn::Sgd>(model, nn::Sgd::Options{.learning_rate = rate, .momentum = 0.9f});
 }
 
 // A step for each of these batch sizes, on drawn samples of kSmallInput.

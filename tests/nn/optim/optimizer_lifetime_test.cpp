@@ -42,7 +42,7 @@ std::vector<float> trained(int ranks, bool adam, bool goes_at_once) {
   if (adam)
     optimizer = std::make_unique<Adam>(model);
   else
-    optimizer = std::make_unique<Sgd>(model, SgdOptions{.momentum = 0.9f});
+    optimizer = std::make_unique<Sgd>(model, Sgd::Options{.momentum = 0.9f});
   model.train_step(test::normal_values(12 * kSmallInput.size(), 1), test::some_labels(12, 4), *optimizer);
   model.streams().synchronize();
   RONDO_CUDA_THROW(cudaLaunchHostFunc(

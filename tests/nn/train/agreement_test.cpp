@@ -109,8 +109,8 @@ TEST(Agreement, OfLongTexts) {
 struct Fitted {
   FitOptions options = {.epochs = 4, .seed = 5, .learning_rate = LearningRate::constant(0.5)};
   int64_t train_images = 24, test_images = 7;
-  SgdOptions sgd = {.momentum = 0.5f};
-  std::optional<AdamOptions> adam;  // instead of sgd
+  Sgd::Options sgd = {.momentum = 0.5f};
+  std::optional<Adam::Options> adam;  // instead of sgd
   bool traced = false;
 };
 

@@ -88,8 +88,8 @@ TEST_F(RoundedParameters, AreWrittenByTheOptimizers) {
     DataParallel model(small_network(), test::kSmallInput, options());
     std::unique_ptr<Optimizer> optimizer;
     if (kind < 2)
-      optimizer =
-          std::make_unique<Sgd>(model, SgdOptions{.learning_rate = kRate, .momentum = kind == 0 ? 0 : 0.9f});
+      optimizer = std::make_unique<Sgd>(
+          model, Sgd::Options{.learning_rate = kRate, .momentum = kind == 0 ? 0 : 0.9f});
     else
       optimizer = std::make_unique<Adam>(model);
     train(model, *optimizer, 4);
@@ -133,7 +133,7 @@ TEST_F(RoundedParameters, FollowOtherChanges) {
     return after;
   };
   const auto with_copy = trained(
-      [](DataParallel& model) { return std::make_unique<Sgd>(model, SgdOptions{.learning_rate = kRate}); });
+      [](DataParallel& model) { return std::make_unique<Sgd>(model, Sgd::Options{.learning_rate = kRate}); });
   const auto without = trained([](DataParallel& model) { return std::make_unique<OnlyParameters>(model); });
   ASSERT_EQ(with_copy.size(), without.size());
   for (size_t i = 0; i < without.size(); ++i)

@@ -93,7 +93,7 @@ TEST(TrainingStep, AnotherOptimizerIsAnotherStep) {
   const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1);
   std::optional<Sgd> sgd;
   for (const float rate : {0.05f, 0.0f}) {
-    sgd.emplace(model, SgdOptions{.learning_rate = rate});
+    sgd.emplace(model, Sgd::Options{.learning_rate = rate});
     for (int step = 0; step < 3; ++step) model.train_step(x, some_labels(12, 4), *sgd);
     const std::vector<float> before = parameters_of(model);
     for (int step = 0; step < 3; ++step) model.train_step(x, some_labels(12, 4), *sgd);
@@ -119,19 +119,19 @@ void expect_every_setting_matters(const std::vector<Settings>& cases) {
 }
 
 TEST(TrainingStep, EverySettingOfAnOptimizerMatters) {
-  expect_every_setting_matters<Sgd, SgdOptions>(
+  expect_every_setting_matters<Sgd, Sgd::Options>(
       {{.learning_rate = 0.05f},
        {.learning_rate = 0.04f},
        {.learning_rate = 0.05f, .weight_decay = 0.1f},
        {.learning_rate = 0.05f, .momentum = 0.9f},
        {.learning_rate = 0.05f, .momentum = 0.9f, .nesterov = true}});
-  expect_every_setting_matters<Adam, AdamOptions>({{},
-                                                   {.learning_rate = 2e-3f},
-                                                   {.beta1 = 0.8f},
-                                                   {.beta2 = 0.9f},
-                                                   {.eps = 1e-3f},
-                                                   {.weight_decay = 0.1f},
-                                                   {.weight_decay = 0.1f, .decoupled = true}});
+  expect_every_setting_matters<Adam, Adam::Options>({{},
+                                                     {.learning_rate = 2e-3f},
+                                                     {.beta1 = 0.8f},
+                                                     {.beta2 = 0.9f},
+                                                     {.eps = 1e-3f},
+                                                     {.weight_decay = 0.1f},
+                                                     {.weight_decay = 0.1f, .decoupled = true}});
 }
 
 // `take_steps` gives the same result replayed and (with a trace) enqueued call by call. Its kinds of steps

@@ -245,10 +245,10 @@ std::vector<Workload> train_work(const ProfileArguments& a) {
              ", batch ", a.batch, a.precision == Precision::fp32 ? "" : concat(", ", name_of(a.precision)));
   if (a.model == "mlp") {
     data->targets = values(a.batch * 10);
-    data->optimizer = std::make_unique<nn::Adam>(*data->model, nn::AdamOptions{.learning_rate = 1e-4f});
+    data->optimizer = std::make_unique<nn::Adam>(*data->model, nn::Adam::Options{.learning_rate = 1e-4f});
     return {{name, "", 0, [=] { data->model->train_step(data->x, data->targets, *data->optimizer); }}};
   }
-  data->optimizer = std::make_unique<nn::Sgd>(*data->model, nn::SgdOptions{.learning_rate = 0.1f});
+  data->optimizer = std::make_unique<nn::Sgd>(*data->model, nn::Sgd::Options{.learning_rate = 0.1f});
   return {{name, "", 0, [=] { data->model->train_step(data->x, data->labels, *data->optimizer); }}};
 }
 

@@ -25,14 +25,14 @@ std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, const Opt
                                               double learning_rate) {
   const auto rate = static_cast<float>(learning_rate);
   if (arguments.kind == OptimizerKind::sgd)
-    return std::make_unique<nn::Sgd>(model, nn::SgdOptions{.learning_rate = rate,
-                                                           .momentum = arguments.momentum,
-                                                           .weight_decay = arguments.weight_decay,
-                                                           .nesterov = arguments.nesterov});
+    return std::make_unique<nn::Sgd>(model, nn::Sgd::Options{.learning_rate = rate,
+                                                             .momentum = arguments.momentum,
+                                                             .weight_decay = arguments.weight_decay,
+                                                             .nesterov = arguments.nesterov});
   return std::make_unique<nn::Adam>(model,
-                                    nn::AdamOptions{.learning_rate = rate,
-                                                    .weight_decay = arguments.weight_decay,
-                                                    .decoupled = arguments.kind == OptimizerKind::adamw});
+                                    nn::Adam::Options{.learning_rate = rate,
+                                                      .weight_decay = arguments.weight_decay,
+                                                      .decoupled = arguments.kind == OptimizerKind::adamw});
 }
 
 nn::OptimizerSize size_of(const OptimizerArguments& arguments) {
