@@ -49,6 +49,7 @@
 #pragma once
 
 #include <rondo/kernels/conv/conv2d_options.h>
+#include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
@@ -92,6 +93,10 @@ template <class Y, class X>
 Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
                                             const FilterView<const float>& filter,
                                             const Conv2dOptions& options, DType type = DType::float32);
+// The same of the views themselves, whose type is that of images and filters.
+template <class X, class W>
+Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<X>& x, const FilterView<W>& filter,
+                                            const Conv2dOptions& options);
 
 // The same with the plan of the kernel (conv_plan.h) as an argument. The functions above pass null, and the
 // plan is chosen for the convolution and the device. Tests make their own: a large device would choose the
@@ -123,6 +128,17 @@ constexpr void require_conv2d_types() {
                 "a convolution has images of float, __nv_bfloat16 or __half");
   static_assert((std::is_same_v<T, std::remove_const_t<Others>> && ...),
                 "the images and the filter of a convolution must have one type (dw is float)");
+}
+
+template <class X, class W>
+Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<X>& x, const FilterView<W>& filter,
+                                            const Conv2dOptions& options) {
+  using T = std::remove_const_t<X>;
+  require_conv2d_types<T, W>();
+  return conv2d_workspace_bytes(
+      ImageView<const float>{nullptr, x.images, x.height, x.width, x.channels},
+      FilterView<const float>{nullptr, filter.out_channels, filter.height, filter.width, filter.in_channels},
+      options, dtype_of<T>);
 }
 
 template <class T, class X, class W>

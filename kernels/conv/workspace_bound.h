@@ -2,6 +2,10 @@
 #pragma once
 
 #include <rondo/kernels/conv/conv2d_options.h>
+#include <rondo/kernels/core/dtype.h>
+
+#include <concepts>
+#include <type_traits>
 
 namespace rondo {
 
@@ -10,5 +14,14 @@ namespace rondo {
 Conv2dWorkspaceBytes conv2d_workspace_bound(const ImageView<const float>& x,
                                             const FilterView<const float>& filter,
                                             const Conv2dOptions& options, DType type = DType::float32);
+// The same of the views themselves, whose type is that of images and filters.
+template <class X, class W>
+requires std::same_as<const X, const W> Conv2dWorkspaceBytes
+conv2d_workspace_bound(const ImageView<X>& x, const FilterView<W>& filter, const Conv2dOptions& options) {
+  return conv2d_workspace_bound(
+      ImageView<const float>{nullptr, x.images, x.height, x.width, x.channels},
+      FilterView<const float>{nullptr, filter.out_channels, filter.height, filter.width, filter.in_channels},
+      options, dtype_of<std::remove_const_t<X>>);
+}
 
 }  // namespace rondo

@@ -26,10 +26,10 @@ class ConvOp final : public ProductOp<ConvOp> {
   }
   bool fuse_sums() override { return sums_ = true; }
   int64_t workspace_bytes(int64_t batch) const override {
-    return largest_workspace(batch, conv2d_workspace_bytes);
+    return largest_workspace<conv2d_workspace_bytes>(batch);
   }
   int64_t workspace_bound(int64_t batch) const override {
-    return largest_workspace(batch, conv2d_workspace_bound);
+    return largest_workspace<conv2d_workspace_bound>(batch);
   }
 
   template <class T>
@@ -55,11 +55,14 @@ class ConvOp final : public ProductOp<ConvOp> {
   }
 
  private:
-  template <class OfConv>
-  int64_t largest_workspace(int64_t batch, const OfConv& of_conv) const {
+  using WorkspaceFunction = Conv2dWorkspaceBytes(const ImageView<const float>&,
+                                                 const FilterView<const float>&, const rondo::Conv2dOptions&,
+                                                 DType);
+  template <WorkspaceFunction* kOfConv>
+  int64_t largest_workspace(int64_t batch) const {
     const ImageView<const float> x = {nullptr, batch, in_.height, in_.width, in_.channels};
     const Conv2dWorkspaceBytes bytes =
-        of_conv(x, filter(static_cast<const float*>(nullptr)), options_, type_);
+        kOfConv(x, filter(static_cast<const float*>(nullptr)), options_, type_);
     return std::max({sums_ ? bytes.forward_sums : bytes.forward, bytes.data_gradient,
                      has_bias_ ? bytes.filter_gradient_bias : bytes.filter_gradient});
   }

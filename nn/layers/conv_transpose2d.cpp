@@ -27,10 +27,10 @@ class ConvTransposeOp final : public ProductOp<ConvTransposeOp> {
            static_cast<double>(filter_.height * filter_.width * out_.channels / options_.groups);
   }
   int64_t workspace_bytes(int64_t batch) const override {
-    return largest_workspace(batch, conv2d_workspace_bytes);
+    return largest_workspace<conv2d_workspace_bytes>(batch);
   }
   int64_t workspace_bound(int64_t batch) const override {
-    return largest_workspace(batch, conv2d_workspace_bound);
+    return largest_workspace<conv2d_workspace_bound>(batch);
   }
 
   template <class T>
@@ -56,11 +56,14 @@ class ConvTransposeOp final : public ProductOp<ConvTransposeOp> {
   }
 
  private:
-  template <class OfConv>
-  int64_t largest_workspace(int64_t batch, const OfConv& of_conv) const {
+  using WorkspaceFunction = Conv2dWorkspaceBytes(const ImageView<const float>&,
+                                                 const FilterView<const float>&, const rondo::Conv2dOptions&,
+                                                 DType);
+  template <WorkspaceFunction* kOfConv>
+  int64_t largest_workspace(int64_t batch) const {
     const ImageView<const float> y = {nullptr, batch, out_.height, out_.width, out_.channels};
     const Conv2dWorkspaceBytes bytes =
-        of_conv(y, filter(static_cast<const float*>(nullptr)), options_, type_);
+        kOfConv(y, filter(static_cast<const float*>(nullptr)), options_, type_);
     const int64_t of_bias = bias_gradient_workspace_bytes(batch * out_.height * out_.width, out_.channels);
     return std::max({bytes.forward, bytes.data_gradient, bytes.filter_gradient, has_bias_ ? of_bias : 0});
   }

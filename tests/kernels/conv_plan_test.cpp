@@ -8,6 +8,7 @@
 #include <rondo/tests/support/expected_file.h>
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -203,6 +204,33 @@ TEST(ConvWorkspace, TheBoundIsEnoughForFewerImages) {
         EXPECT_GE(bound.filter_gradient, bytes.filter_gradient);
       }
     }
+}
+
+// The sizes of views of a type are those of floats with this type.
+template <class T>
+void expect_workspace_of_views(DType type) {
+  const Conv2dOptions options = {.pad_h = 1, .pad_w = 1};
+  const auto all = [](const Conv2dWorkspaceBytes& b) {
+    return std::array{b.forward, b.forward_sums, b.data_gradient, b.filter_gradient, b.filter_gradient_bias};
+  };
+  const ImageView<const float> x = {nullptr, 2, 7, 7, 512};
+  const FilterView<const float> filter = {nullptr, 512, 3, 3, 512};
+  const ImageView<T> x_of_type = {nullptr, 2, 7, 7, 512};
+  const FilterView<const T> filter_of_type = {nullptr, 512, 3, 3, 512};
+  EXPECT_EQ(all(conv2d_workspace_bytes(x_of_type, filter_of_type, options)),
+            all(conv2d_workspace_bytes(x, filter, options, type)));
+  EXPECT_EQ(all(conv2d_workspace_bound(x_of_type, filter_of_type, options)),
+            all(conv2d_workspace_bound(x, filter, options, type)));
+  if (type == DType::float32) return;
+  EXPECT_NE(all(conv2d_workspace_bytes(x, filter, options, type)),
+            all(conv2d_workspace_bytes(x, filter, options)))
+      << "the comparison could not fail";
+}
+
+TEST(ConvWorkspace, IsThatOfTheTypeOfTheViews) {
+  expect_workspace_of_views<float>(DType::float32);
+  expect_workspace_of_views<__nv_bfloat16>(DType::bfloat16);
+  expect_workspace_of_views<__half>(DType::float16);
 }
 
 }  // namespace
