@@ -85,8 +85,10 @@ AnyModule Conv2d::with_outputs(int64_t outputs) const {
 }
 
 Value Conv2d::build(Graph& graph, Value x) const {
-  const rondo::Conv2dOptions options =
+  rondo::Conv2dOptions options =
       conv_options(options_, math_of_products("Conv2d", options_.math, graph, x.type));
+  if (const auto& end = options_.padding_end)
+    options.pad_bottom = end->height, options.pad_right = end->width;
   check_conv_layer("Conv2d", out_channels_, filter_, options, x.shape.channels);
   const int64_t in_channels = x.shape.channels / options.groups;
   checked_product("Conv2d: the weight", {out_channels_, filter_.height, filter_.width, in_channels});
@@ -94,8 +96,8 @@ Value Conv2d::build(Graph& graph, Value x) const {
       conv2d_output_sides(x.shape.height, x.shape.width, filter_.height, filter_.width, options);
   if (p < 1 || q < 1)
     throw Error(bad_argument("Conv2d: the filter of ", filter_.height, " x ", filter_.width,
-                             " does not fit the input of ", text(x.shape), " with padding ", options.pad_h,
-                             " x ", options.pad_w,
+                             " does not fit the input of ", text(x.shape), " with padding ",
+                             padding_text(options),
                              options.dilation_h > 1 || options.dilation_w > 1
                                  ? concat(" and dilation ", options.dilation_h, " x ", options.dilation_w)
                                  : ""));

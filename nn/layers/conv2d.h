@@ -20,7 +20,8 @@ struct Size2d {
 //                   x[n, p * stride + r * dilation - padding, q * stride + s * dilation - padding, c]
 //
 // (a cross-correlation, as is usual). With `groups` the channels of x and y are divided into as many groups,
-// and c counts those of the group of k; with as many groups as channels the layer is depthwise. Parameters:
+// and c counts those of the group of k; with as many groups as channels the layer is depthwise. `padding` is
+// at the top and the left, and `padding_end`, by default the same, at the bottom and the right. Parameters:
 // "weight" [out_channels, r, s, in_channels / groups] and, with `bias`, "bias" [out_channels].
 class Conv2d : public Module {
  public:
@@ -32,6 +33,7 @@ class Conv2d : public Module {
     std::optional<Math> math = {};  // of the products; by default that of the graph
     Size2d dilation = 1;
     int64_t groups = 1;
+    std::optional<Size2d> padding_end = {};  // at the bottom and the right; by default as `padding`
   };
   Conv2d(int64_t out_channels, Size2d filter) : Conv2d(out_channels, filter, Options{}) {}
   Conv2d(int64_t out_channels, Size2d filter, Options options)

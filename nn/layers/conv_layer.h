@@ -24,7 +24,10 @@ rondo::Conv2dOptions conv_options(const Options& o, Math math) {
 void check_conv_layer(const char* layer, int64_t out_channels, Size2d filter,
                       const rondo::Conv2dOptions& options, int64_t in_channels);
 
-// " @ 3x3, stride 2, dilation 2, 4 groups"
+// "1 x 1", or "1 x 1, at the end 0 x 2"
+std::string padding_text(const rondo::Conv2dOptions& options);
+
+// " @ 3x3, stride 2, dilation 2, 4 groups", and ", padding 1 x 1, at the end 0 x 2" if the sides differ
 std::string filter_text(Size2d filter, const rondo::Conv2dOptions& options);
 
 }  // namespace rondo::nn

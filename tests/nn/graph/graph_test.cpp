@@ -198,6 +198,20 @@ TEST(Graph, AdaptivePoolingHasTheOutputAskedFor) {
   EXPECT_EQ(graph.nodes()[1].op->saved_floats(), 0);
 }
 
+TEST(Graph, ConvolutionsHavePaddingOfEachSide) {
+  const Graph graph = make_graph(Sequential{Conv2d(4, 3, {.padding = {2, 1}, .padding_end = Size2d{0, 3}}),
+                                            Conv2d(4, 3, {.padding = 1, .padding_end = 1}),
+                                            Conv2d(4, 3, {.groups = 2, .padding_end = 1})},
+                                 kNetworkInput);
+  const auto shape = [&](size_t node) { return graph.value(graph.nodes()[node].output).shape; };
+  EXPECT_EQ(shape(0), (Shape{9, 11, 4}));
+  EXPECT_EQ(shape(1), (Shape{9, 11, 4}));
+  EXPECT_EQ(shape(2), (Shape{8, 10, 4}));
+  EXPECT_EQ(graph.nodes()[0].op->description(), "conv 4 @ 3x3, padding 2 x 1, at the end 0 x 3");
+  EXPECT_EQ(graph.nodes()[1].op->description(), "conv 4 @ 3x3");
+  EXPECT_EQ(graph.nodes()[2].op->description(), "conv 4 @ 3x3, 2 groups, padding 0 x 0, at the end 1 x 1");
+}
+
 TEST(Graph, ASequenceHasModules) {
   for (const auto& make : {+[] { (void)Sequential{}; }, +[] { (void)Sequential(std::vector<AnyModule>{}); }})
     EXPECT_EQ(test::error_of(make), "Sequential: there are no modules, must be at least one");
@@ -213,6 +227,10 @@ TEST(Graph, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(says(refusal(Conv2d(0, 3), kNetworkInput), "Conv2d: 0 filters"));
   EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.stride = 0}), kNetworkInput), "stride 0 x 0"));
   EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.padding = -1}), kNetworkInput), "padding -1 x -1"));
+  EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.padding_end = Size2d{0, -1}}), kNetworkInput),
+                   "padding 0 x 0, at the end 0 x -1: all but the padding must be at least 1"));
+  EXPECT_TRUE(says(refusal(Conv2d(4, 11, {.padding = 1, .padding_end = 0}), kNetworkInput),
+                   "does not fit the input of 9 x 9 x 2 with padding 1 x 1, at the end 0 x 0"));
   EXPECT_TRUE(says(refusal(ConvTranspose2d(0, 3), kNetworkInput), "ConvTranspose2d: 0 filters"));
   EXPECT_TRUE(says(refusal(ConvTranspose2d(4, 3, {.groups = 4}), kNetworkInput),
                    "ConvTranspose2d: groups is 4, must be a divisor of 2 input channels"));

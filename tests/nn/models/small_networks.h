@@ -85,9 +85,9 @@ inline AnyModule small_upsampling_network(int64_t classes = 3) {
 }
 
 // Dilation and adaptive windows, whose indices are kept for the backward pass: fewer and more windows than
-// rows and columns.
+// rows and columns. A convolution with padding of each side.
 inline AnyModule small_network_of_pools(int64_t classes = 3) {
-  return Sequential{Conv2d(6, 3, {.padding = 1}),
+  return Sequential{Conv2d(6, 3, {.padding = 1, .padding_end = Size2d{0, 2}}),
                     MaxPool2d(2, {.stride = 1, .padding = 1, .dilation = 2}),
                     Conv2d(5, 1),
                     AdaptiveMaxPool2d({4, 10}),

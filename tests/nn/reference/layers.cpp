@@ -61,6 +61,8 @@ class Conv : public ReferenceLayer {
     conv.options.stride_h = conv.options.stride_w = conv_.stride;
     conv.options.pad_h = conv.options.pad_w = conv_.padding;
     conv.options.groups = conv_.groups;
+    conv.options.pad_bottom = conv_.pad_bottom;
+    conv.options.pad_right = conv_.pad_right;
     return conv;
   }
   nn::Shape in_;

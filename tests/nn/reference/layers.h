@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct ReferenceConv {
   bool relu = false;
   int64_t groups = 1;
   bool bias = true;
+  std::optional<int64_t> pad_bottom = {}, pad_right = {};
 };
 ReferenceLayerPtr make_conv(nn::Shape input, const ReferenceConv& conv);
 struct ReferenceConvTranspose {

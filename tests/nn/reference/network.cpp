@@ -119,7 +119,7 @@ ReferenceNetwork ReferenceNetwork::upsampling(nn::Shape input, int64_t classes) 
 
 ReferenceNetwork ReferenceNetwork::pools(nn::Shape input, int64_t classes) {
   ReferenceNetwork net(input);
-  int x = net.conv(-1, {.channels = 6, .filter = 3, .padding = 1});
+  int x = net.conv(-1, {.channels = 6, .filter = 3, .padding = 1, .pad_bottom = 0, .pad_right = 2});
   const auto pool = [&](ReferencePool kind, const ReferenceWindows& rows, const ReferenceWindows& cols) {
     x = net.add(make_pool(net.shape(x), kind, rows, cols), {x});
   };
