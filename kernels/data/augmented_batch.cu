@@ -18,7 +18,7 @@ constexpr int kThreads = 128;
 template <class S>
 struct Images {
   const S* data;
-  const uint8_t* labels;
+  LabelsView labels;
   int64_t count;
   int32_t height, width, channels;
   const float *scale, *shift;  // of each channel
@@ -97,7 +97,7 @@ Status check_augmentation(const char* operation, const Augmentation& augmentatio
 
 template <ValueType T, SampleElement S>
 Status gather_augmented_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<S> stored,
-                              VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,
+                              LabelsView image_labels, VectorView<const int32_t> order,
                               BatchPosition position, VectorView<const float> scale,
                               VectorView<const float> shift, const Augmentation& augmentation,
                               AugmentationStream random, cudaStream_t stream) {
@@ -124,17 +124,17 @@ Status gather_augmented_batch(ImageView<T> x, VectorView<int32_t> labels, ImageV
   shape.block_x = kThreads;
   return with_values_width<T>(values_width<T>(sample_size, x.data), [&](auto n) {
     return launch(kName, shape, stream, gather_augmented_batch_kernel<T, Stored, n>, x.data, labels.data,
-                  Images<Stored>{images.data, image_labels.data, images.images, height, width, channels,
+                  Images<Stored>{images.data, image_labels, images.images, height, width, channels,
                                  scale.data, shift.data},
                   order, position, ImageDraws(augmentation, height, width, random.seed), random.epoch);
   });
 }
 
-#define RONDO_GATHER_AUGMENTED_BATCH_OF(T, S)                                                                \
-  template Status gather_augmented_batch<T, S>(                                                              \
-      ImageView<T>, VectorView<int32_t>, ImageView<S>, VectorView<const uint8_t>, VectorView<const int32_t>, \
-      BatchPosition, VectorView<const float>, VectorView<const float>, const Augmentation&,                  \
-      AugmentationStream, cudaStream_t);
+#define RONDO_GATHER_AUGMENTED_BATCH_OF(T, S)                                                               \
+  template Status gather_augmented_batch<T, S>(ImageView<T>, VectorView<int32_t>, ImageView<S>, LabelsView, \
+                                               VectorView<const int32_t>, BatchPosition,                    \
+                                               VectorView<const float>, VectorView<const float>,            \
+                                               const Augmentation&, AugmentationStream, cudaStream_t);
 #define RONDO_GATHER_AUGMENTED_BATCH(T)             \
   RONDO_GATHER_AUGMENTED_BATCH_OF(T, uint8_t)       \
   RONDO_GATHER_AUGMENTED_BATCH_OF(T, const uint8_t) \

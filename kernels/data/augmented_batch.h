@@ -8,6 +8,7 @@
 #include <rondo/kernels/core/view.h>
 #include <rondo/kernels/data/augmentation.h>
 #include <rondo/kernels/data/batch_position.h>
+#include <rondo/kernels/data/labels_view.h>
 
 namespace rondo {
 
@@ -34,10 +35,9 @@ struct AugmentationStream {
 // at any of them.
 template <ValueType T = float, SampleElement S = const uint8_t>
 [[nodiscard]] Status gather_augmented_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<S> images,
-                                            VectorView<const uint8_t> image_labels,
-                                            VectorView<const int32_t> order, BatchPosition position,
-                                            VectorView<const float> scale, VectorView<const float> shift,
-                                            const Augmentation& augmentation, AugmentationStream random,
-                                            cudaStream_t stream);
+                                            LabelsView image_labels, VectorView<const int32_t> order,
+                                            BatchPosition position, VectorView<const float> scale,
+                                            VectorView<const float> shift, const Augmentation& augmentation,
+                                            AugmentationStream random, cudaStream_t stream);
 
 }  // namespace rondo

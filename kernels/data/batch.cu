@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class T, class S, int N>
 __global__ void __launch_bounds__(kThreads)
     gather_batch_kernel(T* __restrict__ x, int32_t* __restrict__ labels, const S* __restrict__ images,
-                        const uint8_t* __restrict__ image_labels, int64_t samples, int64_t sample_size,
+                        LabelsView image_labels, int64_t samples, int64_t sample_size,
                         VectorView<const int32_t> order, BatchPosition position, float scale, float shift) {
   const int64_t i = blockIdx.x;
   const int64_t sample = sample_at(position, i, order, samples);
@@ -62,9 +62,9 @@ Status shuffle(VectorView<int32_t> order, uint64_t seed, const int64_t* epoch, c
 }
 
 template <ValueType T, SampleElement S>
-Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<S> stored,
-                    VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,
-                    BatchPosition position, float scale, float shift, cudaStream_t stream) {
+Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<S> stored, LabelsView image_labels,
+                    VectorView<const int32_t> order, BatchPosition position, float scale, float shift,
+                    cudaStream_t stream) {
   using Stored = std::remove_const_t<S>;
   const ImageView<const Stored> images = stored;
   constexpr const char* kName = "gather_batch";
@@ -78,14 +78,13 @@ Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<S> sto
   shape.block_x = kThreads;
   return with_values_width<T>(width, [&](auto n) {
     return launch(kName, shape, stream, gather_batch_kernel<T, Stored, n>, x.data, labels.data, images.data,
-                  image_labels.data, images.images, sample_size, order, position, scale, shift);
+                  image_labels, images.images, sample_size, order, position, scale, shift);
   });
 }
 
-#define RONDO_GATHER_BATCH_OF(T, S)                                                                       \
-  template Status gather_batch<T, S>(ImageView<T>, VectorView<int32_t>, ImageView<S>,                     \
-                                     VectorView<const uint8_t>, VectorView<const int32_t>, BatchPosition, \
-                                     float, float, cudaStream_t);
+#define RONDO_GATHER_BATCH_OF(T, S)                                                               \
+  template Status gather_batch<T, S>(ImageView<T>, VectorView<int32_t>, ImageView<S>, LabelsView, \
+                                     VectorView<const int32_t>, BatchPosition, float, float, cudaStream_t);
 #define RONDO_GATHER_BATCH(T)             \
   RONDO_GATHER_BATCH_OF(T, uint8_t)       \
   RONDO_GATHER_BATCH_OF(T, const uint8_t) \

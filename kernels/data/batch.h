@@ -11,6 +11,7 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 #include <rondo/kernels/data/batch_position.h>
+#include <rondo/kernels/data/labels_view.h>
 
 namespace rondo {
 
@@ -30,15 +31,16 @@ namespace rondo {
 // and the shift -0 a float keeps its bits.
 //
 // x: [shard, h, w, c] float32, bfloat16 or float16. labels: [shard] int32. images: [samples, h, w, c] uint8
-// or float32. image_labels: [samples] uint8. order: int32, or an empty view for the order of the data set.
-// Each pointer needs only the alignment of its element. A position past the end of order, or an index outside
-// the data set, is detected on the device, which cannot return a Status. Such a sample is all NaN with the
-// label -1, and softmax_cross_entropy() counts it as bad. Errors: bad_argument for negative sizes, shapes
-// that do not match, null or misaligned pointers, an overlap, batch < first + shard. A shard of zero samples
-// does nothing. Traffic: reads the images of the shard once, writes x once; up to 16 bytes an access.
+// or float32. image_labels: [samples] uint8 or int32. order: int32, or an empty view for the order of the
+// data set. Each pointer needs only the alignment of its element. A position past the end of order, or an
+// index outside the data set, is detected on the device, which cannot return a Status. Such a sample is all
+// NaN with the label -1, and softmax_cross_entropy() counts it as bad. Errors: bad_argument for negative
+// sizes, shapes that do not match, null or misaligned pointers, an overlap, batch < first + shard. A shard of
+// zero samples does nothing. Traffic: reads the images of the shard once, writes x once; up to 16 bytes an
+// access.
 template <ValueType T = float, SampleElement S = const uint8_t>
 [[nodiscard]] Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<S> images,
-                                  VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,
+                                  LabelsView image_labels, VectorView<const int32_t> order,
                                   BatchPosition position, float scale, float shift, cudaStream_t stream);
 
 // *counter += amount, in stream order. counter: device memory, aligned to 8. Errors: bad_argument for a null

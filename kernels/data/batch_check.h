@@ -4,17 +4,23 @@
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/core/counted.h>
 #include <rondo/kernels/data/batch_position.h>
+#include <rondo/kernels/data/labels_view.h>
 
 namespace rondo {
 
 template <class T, class S>
 void check_batch(ArgumentCheck& check, const ImageView<T>& x, const VectorView<int32_t>& labels,
-                 const ImageView<const S>& images, const VectorView<const uint8_t>& image_labels,
+                 const ImageView<const S>& images, const LabelsView& image_labels,
                  const VectorView<const int32_t>& order, const BatchPosition& position) {
   check.output("x", x);
   check.output("labels", labels);
   check.input("images", images);
-  check.input("image_labels", image_labels);
+  if (image_labels.of_bytes)
+    check.input("image_labels",
+                VectorView<const uint8_t>{static_cast<const uint8_t*>(image_labels.data), image_labels.size});
+  else
+    check.input("image_labels",
+                VectorView<const int32_t>{static_cast<const int32_t*>(image_labels.data), image_labels.size});
   check.optional_input("order", order);
   check.input_value("position.step", position.step);
   check.require(x.height == images.height && x.width == images.width && x.channels == images.channels,

@@ -27,13 +27,13 @@ void set(Buffer<int64_t>& counter, int64_t value, cudaStream_t stream) {
 }  // namespace
 
 DeviceImages::DeviceImages(std::span<Replica> replicas, const SampleValues& images,
-                           std::span<const uint8_t> labels, const Normalize& normalize)
-    : size_(static_cast<int64_t>(labels.size())) {
+                           const SampleLabels& labels, const Normalize& normalize)
+    : size_(ImageSet{{}, images, labels}.size()) {
   const Graph& graph = graph_of(replicas);
   const Shape input = graph.input().shape;
   check_images("DeviceImages", {input, images, labels}, input, graph.output().shape.size());
-  if (labels.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
-    throw Error(bad_argument("DeviceImages: ", there_are(labels.size(), "image"), ", must be below 2^31"));
+  if (size_ > std::numeric_limits<int32_t>::max())
+    throw Error(bad_argument("DeviceImages: ", there_are(size_, "image"), ", must be below 2^31"));
   check_normalize("DeviceImages", normalize, input.channels);
   const double unit = std::holds_alternative<std::span<const uint8_t>>(images) ? 255 : 1;  // the stored 1
   for (int64_t c = 0; c < input.channels; ++c) {
@@ -54,9 +54,8 @@ DeviceImages::DeviceImages(std::span<Replica> replicas, const SampleValues& imag
       const DeviceScope scope(replica.device());
       there = std::make_shared<OnDevice>();
       std::visit([&]<class T>(std::span<const T> values) { there->images = Buffer<T>(values); }, images);
-      there->labels = Buffer<uint8_t>(size_);
+      std::visit([&]<class T>(std::span<const T> values) { there->labels = Buffer<T>(values); }, labels);
       there->zero = Buffer<int64_t>(1);
-      there->labels.upload(labels);
       there->zero.fill_bytes(0);
       there->scale = Buffer<float>(scale_);
       there->shift = Buffer<float>(shift_);
@@ -66,9 +65,10 @@ DeviceImages::DeviceImages(std::span<Replica> replicas, const SampleValues& imag
   }
 }
 
-int64_t DeviceImages::bytes_on_device(int64_t count, Shape shape, DType stored) {
+int64_t DeviceImages::bytes_on_device(int64_t count, Shape shape, DType stored, DType labels) {
   const auto scales = 2 * shape.channels * static_cast<int64_t>(sizeof(float));
-  return count * (shape.size() * size_of(stored) + 1) + static_cast<int64_t>(sizeof(int64_t)) + scales;
+  return count * (shape.size() * size_of(stored) + size_of(labels)) + static_cast<int64_t>(sizeof(int64_t)) +
+         scales;
 }
 
 void DeviceImages::check_serve(const Replica& replica, size_t rank) const {
@@ -83,7 +83,8 @@ void DeviceImages::gather(Replica& replica, size_t rank, VectorView<const int32_
   check_serve(replica, rank);
   const OnDevice& here = *of_rank_[rank];
   const Tensor x = replica.input();
-  const VectorView<const uint8_t> image_labels = {here.labels.data(), size_};
+  const auto image_labels =
+      std::visit([&](const auto& labels) { return LabelsView(labels.data(), size_); }, here.labels);
   const BatchPosition position = {step, batch, samples.first};
   if (random.epoch == nullptr) random.epoch = here.zero.data();  // without augmentation it is not used
   throw_if_error(std::visit(

@@ -23,11 +23,13 @@ class DeviceImages {
   // samples one after the other, in the shape of the network's input (NHWC), with one label each, below
   // the number of the network's outputs. A byte b becomes b / 255, a float keeps its value, and `normalize`
   // normalises either. Ranks on one device share a copy. Throws rondo::Error: bad_argument, out_of_resources.
-  DeviceImages(std::span<Replica> replicas, const SampleValues& images, std::span<const uint8_t> labels,
+  DeviceImages(std::span<Replica> replicas, const SampleValues& images, const SampleLabels& labels,
                const Normalize& normalize = {});
 
-  // The memory that `count` images of this shape take on each device, in bytes. `stored`: uint8 or float32.
-  static int64_t bytes_on_device(int64_t count, Shape shape, DType stored = DType::uint8);
+  // The memory that `count` images of this shape take on each device, in bytes. `stored`: uint8 or float32;
+  // `labels`: uint8 or int32.
+  static int64_t bytes_on_device(int64_t count, Shape shape, DType stored = DType::uint8,
+                                 DType labels = DType::uint8);
 
   int64_t size() const { return size_; }
   // Throws a bad_argument Error if the images were uploaded for another model.
@@ -46,7 +48,7 @@ class DeviceImages {
  private:
   struct OnDevice {
     std::variant<Buffer<uint8_t>, Buffer<float>> images;
-    Buffer<uint8_t> labels;
+    std::variant<Buffer<uint8_t>, Buffer<int32_t>> labels;
     Buffer<int64_t> zero;        // constant 0: a position that does not advance
     Buffer<float> scale, shift;  // of each channel
   };

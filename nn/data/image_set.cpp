@@ -120,10 +120,10 @@ void check_images(const char* who, const ImageSet& set, const Shape& input, int6
   const bool of_bytes = std::holds_alternative<std::span<const uint8_t>>(set.images);
   const char* const unit = of_bytes ? "byte" : "value";
   const int64_t values = std::visit([](auto all) { return static_cast<int64_t>(all.size()); }, set.images);
-  if (set.labels.empty() || values != set.size() * input.size())
+  if (set.size() == 0 || values != set.size() * input.size())
     throw Error(bad_argument(who, ": ", there_are(values, unit), " and ", counted(set.size(), "label"),
                              ", must be ", counted(input.size(), unit), " for each of at least one label"));
-  check_labels(who, set.labels, outputs);
+  std::visit([&](auto labels) { check_labels(who, labels, outputs); }, set.labels);
   if (!of_bytes) check_finite(who, std::get<std::span<const float>>(set.images), set.image);
 }
 

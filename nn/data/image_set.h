@@ -6,6 +6,9 @@
 //
 //   const std::vector<float> table = ...;                    // 12 values a sample
 //   const nn::ImageSet train = {{1, 1, 12}, table, labels};
+//
+//   const std::vector<int32_t> words = ...;                  // labels above 255
+//   const nn::ImageSet train = {{1, 1, 12}, table, words};
 #pragma once
 
 #include <rondo/kernels/data/augmentation.h>
@@ -18,16 +21,21 @@
 
 namespace rondo::nn {
 
+// The labels of samples: bytes, or int32 for networks of more than 256 outputs.
+using SampleLabels = std::variant<std::span<const uint8_t>, std::span<const int32_t>>;
+
 // The values of samples: bytes, where b stands for the value b / 255, or finite floats.
 using SampleValues = std::variant<std::span<const uint8_t>, std::span<const float>>;
 
 // Views: the caller keeps the memory.
 struct ImageSet {
-  Shape image;                      // of each image: height x width x channels, or a vector
-  SampleValues images;              // one after the other, each in NHWC order
-  std::span<const uint8_t> labels;  // one per image, below the number of the network's outputs
+  Shape image;          // of each image: height x width x channels, or a vector
+  SampleValues images;  // one after the other, each in NHWC order
+  SampleLabels labels;  // one per image, from 0 to below the number of the network's outputs
 
-  int64_t size() const { return static_cast<int64_t>(labels.size()); }
+  int64_t size() const {
+    return std::visit([](auto all) { return static_cast<int64_t>(all.size()); }, labels);
+  }
 };
 
 // Images to train with and images to test with.

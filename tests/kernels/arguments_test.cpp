@@ -948,8 +948,8 @@ std::vector<Operation> narrow_optimizers() {
            }}};
 }
 
-// S: of the images, uint8_t or float.
-template <class T, class S>
+// S: of the images, uint8_t or float. L: of the labels, uint8_t or int32_t.
+template <class T, class S, class L>
 std::vector<Operation> gathers_of(const std::string& suffix) {
   const auto gather = [](bool augmented) {
     return [augmented](Arguments& a, cudaStream_t stream) {
@@ -958,7 +958,7 @@ std::vector<Operation> gathers_of(const std::string& suffix) {
       const auto x = a.output("x", ImageView<T>{nullptr, shard, h, w, c});
       const auto labels = a.output("labels", VectorView<int32_t>{nullptr, shard});
       const auto images = a.input("images", ImageView<const S>{nullptr, samples, h, w, c});
-      const auto image_labels = a.input("image_labels", VectorView<const uint8_t>{nullptr, samples});
+      const auto image_labels = a.input("image_labels", VectorView<const L>{nullptr, samples});
       const auto order = a.input("order", VectorView<const int32_t>{nullptr, a.size("order.size", 7)});
       const BatchPosition position = {a.input_value<int64_t>("position.step"), 5,
                                       a.size("position.first", 1)};
@@ -975,8 +975,8 @@ std::vector<Operation> gathers_of(const std::string& suffix) {
 }
 template <class T>
 std::vector<Operation> gathers() {
-  std::vector<Operation> all = gathers_of<T, uint8_t>("");
-  for (const Operation& operation : gathers_of<T, float>("/floats")) all.push_back(operation);
+  std::vector<Operation> all = gathers_of<T, uint8_t, uint8_t>("");
+  for (const Operation& operation : gathers_of<T, float, int32_t>("/floats")) all.push_back(operation);
   return all;
 }
 

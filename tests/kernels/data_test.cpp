@@ -2,6 +2,7 @@
 // because the tests of orders and of gathered samples share the permutation.
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/data/augmented_batch.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/columns.h>
 #include <rondo/kernels/data/fill.h>
@@ -222,6 +223,28 @@ void expect_floats_keep_their_bits() {
   std::vector<T> want;
   for (const float value : values) want.push_back(static_cast<T>(value));
   EXPECT_TRUE(all_equal_bits(x.download(), want));
+}
+
+// Values that no byte has, at every element of an order.
+TEST(GatherBatch, LabelsCanBeInt32) {
+  const std::vector<int32_t> values = {999, 0, 255, 256, INT32_MAX, -7}, order = {5, 3, 4, 0, 2, 1};
+  const Stream stream;
+  const GuardedBuffer<uint8_t> images(std::vector<uint8_t>(6 * 3));
+  GuardedBuffer<int32_t> labels(values), by(order);
+  const GuardedBuffer<int64_t> step(std::vector<int64_t>{0});
+  GuardedBuffer<float> scale(std::vector<float>{1}), shift(std::vector<float>{0});
+  const ImageView<const uint8_t> stored = {images.data(), 6, 3, 1, 1};
+  for (const bool augmented : {false, true}) {
+    GuardedBuffer<float> x(6 * 3);
+    GuardedBuffer<int32_t> y(6);
+    const ImageView<float> to = {x.data(), 6, 3, 1, 1};
+    const BatchPosition position = {step.data(), 6, 0};
+    ASSERT_TRUE(
+        ok(augmented ? gather_augmented_batch(to, y.view(), stored, labels.view(), by.view(), position,
+                                              scale.view(), shift.view(), {}, {0, step.data()}, stream)
+                     : gather_batch(to, y.view(), stored, labels.view(), by.view(), position, 1, 0, stream)));
+    EXPECT_EQ(y.download(), (std::vector<int32_t>{-7, 256, INT32_MAX, 999, 255, 0})) << augmented;
+  }
 }
 
 TEST(GatherBatch, FloatsKeepTheirBits) {

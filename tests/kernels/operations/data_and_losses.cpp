@@ -128,8 +128,8 @@ void add_softmax(std::vector<Operation>& all) {
 
 }  // namespace
 
-// S: of the images, uint8_t or float.
-template <class S>
+// S: of the images, uint8_t or float. L: of the labels, uint8_t or int32_t.
+template <class S, class L>
 void add_gathers(std::vector<Operation>& all, const std::string& suffix) {
   constexpr int64_t kSamples = 5, kShard = 3;
   for (const bool augmented : {false, true})
@@ -140,7 +140,7 @@ void add_gathers(std::vector<Operation>& all, const std::string& suffix) {
            const ImageView<float> x = {o.out(kShard * 32), kShard, 4, 4, 2};
            const VectorView<int32_t> labels = {o.out<int32_t>(kShard), kShard};
            const ImageView<const S> images = {o.in(values), kSamples, 4, 4, 2};
-           const VectorView<const uint8_t> image_labels = {o.in(std::vector<uint8_t>(kSamples)), kSamples};
+           const VectorView<const L> image_labels = {o.in(std::vector<L>(kSamples)), kSamples};
            const VectorView<const int32_t> order = {o.in<int32_t>({4, 0, 3, 1, 2}), kSamples};
            const BatchPosition position = {o.aligned<int64_t>(0), kSamples, 1};
            if (!augmented)
@@ -163,8 +163,8 @@ void add_data_and_losses(std::vector<Operation>& all) {
   add_softmax<float>(all);
   add_softmax<__nv_bfloat16>(all);
   add_softmax<__half>(all);
-  add_gathers<uint8_t>(all, "");
-  add_gathers<float>(all, "_of_floats");
+  add_gathers<uint8_t, uint8_t>(all, "");
+  add_gathers<float, int32_t>(all, "_of_floats");
   all.push_back({"copy_columns", [](Operands& o) {
                    float *to = o.in_out(40 * 24), *from = o.in(40 * 32);
                    return copy_columns({to, 40, 16, 24}, {from, 40, 16, 32}, o.stream());

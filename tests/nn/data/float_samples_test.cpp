@@ -11,8 +11,10 @@
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace rondo::nn {
 namespace {
@@ -120,6 +122,48 @@ TEST(FloatSamples, AreRowsOfATable) {
       cudaMemcpy(found.data(), replica.input().as(), found.size() * sizeof(float), cudaMemcpyDeviceToHost));
   EXPECT_TRUE(test::all_equal_bits(
       found, std::vector<float>(table.begin() + 5 * kColumns, table.begin() + 7 * kColumns)));
+}
+
+TEST(SampleLabels, OfInt32TrainAsBytesDo) {
+  const FloatImages train(60, 1), unseen(21, 1);
+  const auto wide = [](const FloatImages& images) {
+    return std::vector<int32_t>(images.labels.begin(), images.labels.end());
+  };
+  const std::vector<int32_t> train_labels = wide(train), unseen_labels = wide(unseen);
+  for (const Augmentation& augmentation : {Augmentation{}, Augmentation{.padding = 2, .flip = 0.5f}}) {
+    const FloatTraining want = trained_on({train.of_bytes(), unseen.of_bytes()}, 1, augmentation, {});
+    const FloatTraining found =
+        trained_on({{kFloatImage, train.bytes, train_labels}, {kFloatImage, unseen.bytes, unseen_labels}}, 2,
+                   augmentation, {});
+    EXPECT_TRUE(test::all_equal_bits(found.parameters, want.parameters));
+    EXPECT_EQ(found.result.epochs.back().test_accuracy, want.result.epochs.back().test_accuracy);
+  }
+}
+
+// A network that learns 300 classes of one sample by heart predicts each of them.
+TEST(SampleLabels, CanBeMoreThan256) {
+  constexpr int64_t kColumns = 16, kClasses = 300;
+  const std::vector<float> table = test::normal_values(kClasses * kColumns, 1);
+  std::vector<int32_t> labels(kClasses);
+  std::iota(labels.begin(), labels.end(), 0);
+  DataParallel model(Linear(kClasses), {1, 1, kColumns}, {.devices = test::spread(2), .batch = 60});
+  Adam adam(model);
+  const ImageSet all = {{1, 1, kColumns}, table, labels};
+  const FitOptions options = {.epochs = 60, .learning_rate = LearningRate::constant(0.1)};
+  EXPECT_GT(fit(model, adam, {all, all}, options).epochs.back().test_accuracy, 0.95);
+  const std::vector<float> outputs = model.predict(table);
+  int64_t correct = 0;
+  for (int64_t i = 0; i < kClasses; ++i) {
+    const auto of_sample = std::span(outputs).subspan(static_cast<size_t>(i * kClasses), kClasses);
+    correct += std::ranges::max_element(of_sample) - of_sample.begin() == i;
+  }
+  EXPECT_GT(correct, 285);
+  for (const int32_t bad : {300, -1}) {
+    labels[7] = bad;
+    EXPECT_EQ(test::error_of([&] { DeviceImages(model, table, labels); }),
+              concat("DeviceImages: the label of sample 7 is ", bad,
+                     ", must be 0 to 299, for the network's 300 outputs"));
+  }
 }
 
 TEST(FloatSamples, ThatAreNotFiniteAreNamed) {

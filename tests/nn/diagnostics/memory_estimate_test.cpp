@@ -120,6 +120,11 @@ TEST(MemoryEstimate, ImagesTakeThat) {
         EXPECT_EQ(between - free_bytes(0),
                   DeviceImages::bytes_on_device(count, kNetworkInput, DType::float32));
       }
+      {
+        const DeviceImages of_ints(model, bytes, std::vector<int32_t>(labels.size(), 1));
+        EXPECT_EQ(between - free_bytes(0),
+                  DeviceImages::bytes_on_device(count, kNetworkInput, DType::uint8, DType::int32));
+      }
       const ShuffledBatches batches(model, images, 2, 1);
       EXPECT_EQ(between - free_bytes(0), replicas * ShuffledBatches::bytes_of_replica(count));
     }
