@@ -13,21 +13,21 @@ namespace {
 
 // The residual as a view like c, of elements of its type.
 template <class C>
-MatrixPointersView<const C> residual_as(const Residual& r, const MatrixPointersView<C>&) {
+MatrixPointersView<const C> residual_as(const GemmResidual& r, const MatrixPointersView<C>&) {
   return {static_cast<const C* const*>(r.data), r.batches, r.rows, r.cols, r.stride};
 }
 template <class C>
-MatrixView<const C> residual_as(const Residual& r, const MatrixView<C>&) {
+MatrixView<const C> residual_as(const GemmResidual& r, const MatrixView<C>&) {
   return {static_cast<const C*>(r.data), r.rows, r.cols, r.stride};
 }
 template <class C>
-MatrixBatchView<const C> residual_as(const Residual& r, const MatrixBatchView<C>&) {
+MatrixBatchView<const C> residual_as(const GemmResidual& r, const MatrixBatchView<C>&) {
   return {static_cast<const C*>(r.data), r.batches, r.rows, r.cols, r.stride, r.batch_stride};
 }
 
 template <class C, template <class> class View>
 void check_residual(ArgumentCheck* check, const GemmOptions& options, const View<C>& c) {
-  const Residual& r = options.residual;
+  const GemmResidual& r = options.residual;
   if (r.data == nullptr && (r.rows == 0 || r.cols == 0 || r.batches == 0)) return;
   check->require(r.type == dtype_of<C>, "residual is ", name_of(r.type), ", must be ", name_of(dtype_of<C>),
                  " like c");
@@ -97,8 +97,8 @@ Status check_views(const char* name, GemmWorkspaceBytes* needed, const View<C>& 
 
 // Sets the operands, which are not pointers.
 template <class T, class C, template <class> class View>
-void set_operands(const View<C>& c, const View<const T>& a, const View<const T>& b, const Residual& residual,
-                  GemmArgumentsOf<T, C>* g) {
+void set_operands(const View<C>& c, const View<const T>& a, const View<const T>& b,
+                  const GemmResidual& residual, GemmArgumentsOf<T, C>* g) {
   g->a = a.data, g->b = b.data, g->c = c.data;
   g->residual = static_cast<const C*>(residual.data);
 }

@@ -13,10 +13,10 @@ namespace rondo {
 
 // The matrix or the batch that is added to a product before the activation. It has the type, the shape and
 // the strides of c, and may be c.
-struct Residual {
-  Residual() = default;
+struct GemmResidual {
+  GemmResidual() = default;
   template <class T>
-  Residual(const MatrixBatchView<T>& view)
+  GemmResidual(const MatrixBatchView<T>& view)
       : data(view.data),
         type(dtype_of<std::remove_const_t<T>>),
         rows(view.rows),
@@ -25,11 +25,11 @@ struct Residual {
         batches(view.batches),
         batch_stride(view.batch_stride) {}
   template <class T>
-  Residual(const MatrixView<T>& view)
-      : Residual(MatrixBatchView<T>{view.data, 1, view.rows, view.cols, view.stride, 0}) {}
+  GemmResidual(const MatrixView<T>& view)
+      : GemmResidual(MatrixBatchView<T>{view.data, 1, view.rows, view.cols, view.stride, 0}) {}
   template <class T>
-  Residual(const MatrixPointersView<T>& view)
-      : Residual(MatrixBatchView<T>{nullptr, view.batches, view.rows, view.cols, view.stride, 0}) {
+  GemmResidual(const MatrixPointersView<T>& view)
+      : GemmResidual(MatrixBatchView<T>{nullptr, view.batches, view.rows, view.cols, view.stride, 0}) {
     data = view.data;
     by_pointers = true;
   }
@@ -47,7 +47,7 @@ struct GemmOptions {
   float alpha = 1;                           // 0: A and B are not read (their views are still checked)
   float beta = 0;                            // 0: C is not read
   VectorView<const float> bias{};            // n values, added to every row; none if data is null
-  Residual residual{};                       // added like the bias; beta must be 0 with it
+  GemmResidual residual{};                   // added like the bias; beta must be 0 with it
   Activation activation = Activation::none;  // applied last
   Math math = Math::fp32;                    // of the products; everything else is always fp32
 };

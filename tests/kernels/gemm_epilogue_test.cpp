@@ -115,7 +115,7 @@ TEST(GemmEpilogue, RefusesBadResiduals) {
   const auto batch = [&](float* data, int64_t distance) {
     return MatrixBatchView<float>{data, 2, 6, 5, 7, distance};
   };
-  const auto run_batch = [&](const Residual& residual) {
+  const auto run_batch = [&](const GemmResidual& residual) {
     return gemm_strided_batched(batch(c.data(), 42), MatrixBatchView<const float>{a.data(), 2, 6, 8, 8, 0},
                                 MatrixBatchView<const float>{b.data(), 2, 8, 5, 5, 0}, {.residual = residual},
                                 stream);

@@ -98,7 +98,7 @@ TYPED_TEST(DrawnPointers, AreWithinTheBoundAndHaveTheBitsOfStridedBatches) {
     if (flip()) bias = normal_values(n, 4);
     const GuardedBuffer<float> dbias(bias);
     if (!bias.empty()) options.bias = {dbias.data(), n};
-    const auto with = [&](const Residual& values) {
+    const auto with = [&](const GemmResidual& values) {
       GemmOptions all = options;
       if (with_residual) all.residual = values;
       return all;
@@ -108,7 +108,7 @@ TYPED_TEST(DrawnPointers, AreWithinTheBoundAndHaveTheBitsOfStridedBatches) {
         ok(gemm_batched(c.view(), a.view(), b.view(), with(in_place ? c.view() : residual.view()), stream)));
     for (size_t i = 0; i < static_cast<size_t>(batches); ++i) {
       SCOPED_TRACE(concat("matrix ", i));
-      const Residual other = !with_residual ? Residual() : in_place ? want.one(i) : residual.one(i);
+      const GemmResidual other = !with_residual ? GemmResidual() : in_place ? want.one(i) : residual.one(i);
       ASSERT_TRUE(ok(gemm_strided_batched(want.one(i), a.one(i), b.one(i), with(other), stream)));
       const std::vector<C> all = c.download(i);
       ASSERT_TRUE(all_equal_bits(all, want.download(i)));
