@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/text.h>
 #include <rondo/tools/rondo/schedule/all_reduce_steps.h>
 
