@@ -1,4 +1,5 @@
 #include <rondo/tools/rondo/cuda/cuda.h>
+#include <rondo/tools/rondo/cuda/nvcc_options.h>
 #include <rondo/tools/rondo/support/option_readers.h>
 #include <simt/gpus.h>
 
@@ -21,17 +22,14 @@ std::string read_standard(const std::string& text) {
                            "instead of c++"));
 }
 
-// Takes the words after "--" for the program, and accepts -std=c++17 and -Xcompiler as nvcc does.
+// Takes the words after "--" for the program, and accepts options as nvcc names them.
 void take_words_of_program(std::vector<std::string>& words, std::vector<std::string>& program) {
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (dashes != words.end()) {
     program.assign(dashes + 1, words.end());
     words.erase(dashes, words.end());
   }
-  for (std::string& word : words) {
-    if (word.rfind("-std", 0) == 0) word.insert(0, "-");
-    if (word == "-Xcompiler") word = "--compiler-option";
-  }
+  replace_nvcc_names(words);
 }
 
 void add_cuda_options(const Command& cuda, CudaArguments& to) {
@@ -48,16 +46,26 @@ void add_cuda_options(const Command& cuda, CudaArguments& to) {
   add_strings("-I", "FOLDER", "Also search headers there", to.include_folders);
   add_strings("-D", "NAME[=VALUE]", "Define a macro", to.definitions);
   add_strings("-L", "FOLDER", "Also search libraries there", to.library_folders);
-  add_strings("-l", "NAME", "Also link a library", to.libraries);
+  cuda.add_list("-l", "NAME", "Also link a library; the executor itself is cudart, cuda and cublas",
+                [&](const std::string& name) {
+                  if (!executor_has_library(name)) to.libraries.push_back(name);
+                });
   cuda.add("--std", "NAME",
            "Language; before c++20 it is C++20, which the headers need, without its new names [c++17]",
            [&](const std::string& s) { to.standard = read_standard(s); });
   add_integer(cuda, "-O", "LEVEL", "Optimisation of the compiler [2]", to.optimization, 0, 3);
+  cuda.add("--fmad", "BOOL", "Fused multiply-adds where the source has a product and a sum [true]",
+           [&](const std::string& s) {
+             if (s != "true" && s != "false")
+               throw Error(bad_argument("--fmad is '", s, "', must be true or false"));
+             to.compiler_options.push_back(s == "true" ? "-ffp-contract=fast" : "-ffp-contract=off");
+           });
   cuda.add("--compiler", "NAME", "The C++ compiler [g++]",
            [&](const std::string& s) { to.compiler = read_path("--compiler", s); });
   cuda.add_list(
       "--compiler-option", "FLAGS",
-      "Also give these options to the compiler and the linker, separated by commas; -Xcompiler is the same",
+      "Also give these options to the compiler and the linker, separated by commas; -Xcompiler is the same, "
+      "and -g, -G (as -g), -w, -W... and -pthread need neither",
       [&](const std::string& flags) {
         for (size_t begin = 0; begin <= flags.size();) {
           const size_t end = std::min(flags.find(',', begin), flags.size());
@@ -89,6 +97,7 @@ void add_cuda_options(const Command& cuda, CudaArguments& to) {
   });
   cuda.add("--devices", "N", "The number of devices [8]",
            [&](const std::string& s) { to.devices = read_integer<int>("--devices", s, 1, kMostDevices); });
+  add_nvcc_options(cuda);
   cuda.when_parsed([&] {
     if (!to.output.empty() && !to.words.empty())
       throw Error(bad_argument("-o '", to.output, "' does not run the program: no arguments can follow --"));

@@ -116,6 +116,11 @@ Option Option::excludes(Option other) const {
   return *this;
 }
 
+Option Option::in_group(const std::string& title) const {
+  option_->group(title);
+  return *this;
+}
+
 void Command::require_command() const { app_->require_subcommand(1); }
 
 void Command::when_missing(const std::string& message) const { notes_->missing[app_] = message; }

@@ -33,8 +33,9 @@ class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
   Option required() const;
-  Option needs(Option other) const;     // an error if `other` is not given
-  Option excludes(Option other) const;  // an error if `other` is given too
+  Option needs(Option other) const;                 // an error if `other` is not given
+  Option excludes(Option other) const;              // an error if `other` is given too
+  Option in_group(const std::string& title) const;  // a part of its own in the help
 
  private:
   CLI::Option* option_;

@@ -223,8 +223,8 @@ class Translator {
     if (!mentioned.empty()) {
       begin += " {";
       for (const std::string& name : mentioned)
-        begin +=
-            " auto* const " + name + " = simt::dynamic_shared<decltype(" + dynamic_arrays_.at(name) + ")>();";
+        begin += " [[maybe_unused]] auto* const " + name + " = simt::dynamic_shared<decltype(" +
+                 dynamic_arrays_.at(name) + ")>();";
       begin += " {";
       end = "}} ";
     }
