@@ -58,6 +58,32 @@ __global__ void copies_rows(float* to, const float* from, int floats) {
   std::memmove(to + begin, from + begin, floats * sizeof(float));
 }
 __global__ void right(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
+// Not the same barrier for all threads, which CUDA does not define.
+__global__ void two_barriers() {
+  if (threadIdx.x < 16)
+    __syncthreads();
+  else
+    __syncthreads();
+}
+// Threads that have exited are not waited for, before and after the others wait.
+__global__ void some_return(float* out) {
+  if (threadIdx.x >= 16 && threadIdx.x < 32) return;
+  if (threadIdx.x < 16) __syncthreads();
+  out[threadIdx.x] = 1;
+}
+// The barrier waits for the exit of threads 16-31, and orders nothing that these have done.
+__global__ void reads_of_exited(float* out) {
+  __shared__ float values[32];
+  if (threadIdx.x < 16) {
+    __syncthreads();
+    out[threadIdx.x] = values[threadIdx.x + 16];
+  } else {
+    values[threadIdx.x] = 1;
+  }
+}
+__global__ void traps() {
+  if (threadIdx.x == 3) __trap();
+}
 
 int main(int argc, char** argv) {
   const int mistake = argc > 1 ? std::atoi(argv[1]) : 0;
@@ -130,6 +156,22 @@ int main(int argc, char** argv) {
     case 19: copies_bytes<<<1, 1>>>(b, a, kCount * sizeof(float) + 4); break;
     case 20: fills<<<1, 2>>>(b, 64); break;
     case 21: copies_rows<<<1, 32>>>(b, a, 7); break;
+    case 24: two_barriers<<<1, 32>>>(); break;
+    case 25: some_return<<<1, 64>>>(b); break;
+    case 26: reads_of_exited<<<1, 32>>>(b); break;
+    case 27: {  // the first line of the launch, which a graph repeats
+      cudaStream_t stream;
+      cudaGraph_t graph;
+      cudaGraphExec_t exec;
+      cudaStreamCreate(&stream);
+      cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+      traps
+          <<<1, 32, 0, stream>>>();
+      cudaStreamEndCapture(stream, &graph);
+      cudaGraphInstantiate(&exec, graph, 0);
+      cudaGraphLaunch(exec, stream);
+      break;
+    }
     case 22: std::memcpy(host, a, sizeof(host)); break;
     case 23:
       cudaMemcpy(a, b, sizeof(host), cudaMemcpyHostToDevice);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,10 @@ struct Kernel {
   uint64_t sequence = 0;  // launch counter: varies the seeded order of threads between launches
   std::string name;
   std::function<void()> body;
-  const void* code = nullptr;  // what runs instead of `body`, of a device half whose kernels are not C++
+  const void* code = nullptr;     // what runs instead of `body`, of a device half whose kernels are not C++
   const void* storage = nullptr;  // what `body` refers to, which is no memory of the program
   size_t storage_bytes = 0;
+  std::source_location launched_at = {};  // by <<<>>>; else line 0
 
   // The blocks that run in turns, so that they can wait for each other.
   dim3 together() const { return cooperative ? grid : cluster; }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <source_location>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -31,7 +32,8 @@ struct Launch {
   size_t storage_bytes = 0;
   std::vector<Argument> arguments;
   std::function<void()> body;
-  const void* code = nullptr;  // of a kernel without a body: see Kernel::code
+  const void* code = nullptr;       // of a kernel without a body: see Kernel::code
+  std::source_location place = {};  // of a launch by <<<>>>; else line 0
 };
 
 cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch);

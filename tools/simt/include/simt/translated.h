@@ -61,6 +61,7 @@ class PendingLaunch {
     std::tuple<Arguments&...> parameters(arguments...);
     Launch launch = detail::pack(kernel, parameters);
     guard(launch, std::index_sequence_for<Parameters...>(), parameters);
+    launch.place = place_;
     const cudaError_t error = simt::launch(&config_, std::move(launch));
     if (error != cudaSuccess)
       detail::launch_failed(reinterpret_cast<const void*>(kernel), config_, error, place_);

@@ -5,6 +5,7 @@
 
 #include "../base/device_half.h"
 #include "../base/observer.h"
+#include "../base/text.h"
 #include "broken_link.h"
 #include "gpu_limits.h"
 #include "kernel_name.h"
@@ -27,6 +28,13 @@ struct KernelLaunch {
   mutable std::atomic<uint64_t> checked_at{0};
 
   Fault run(const Memory& memory, uint64_t cluster) const {
+    Fault fault = run_checked(memory, cluster);
+    if (fault.error != cudaSuccess && kernel.launched_at.line() != 0)
+      fault.message +=
+          joined("\n  Launched at ", kernel.launched_at.file_name(), ":", kernel.launched_at.line(), ".");
+    return fault;
+  }
+  Fault run_checked(const Memory& memory, uint64_t cluster) const {
     const uint64_t generation = memory.generation();
     if (!kernel.code && checked_at.load(std::memory_order_relaxed) != generation) {
       Fault fault = memory.check(kernel.device, kernel.name, launch.arguments);
@@ -185,6 +193,7 @@ std::shared_ptr<Operation> kernel_operation(Runtime& runtime, const cudaLaunchCo
   work->kernel.code = launch.code;
   work->kernel.storage = launch.storage.get();
   work->kernel.storage_bytes = launch.storage_bytes;
+  work->kernel.launched_at = launch.place;
   work->kernel.cooperative = cooperative;
   work->launch = std::move(launch);
 
