@@ -74,7 +74,7 @@ void add_cuda_options(const Command& cuda, CudaArguments& to) {
         }
       });
   add_path(cuda, "-o", "FILE", "Write the program to this file, and do not run it", to.output);
-  cuda.add_flag("--check", to.check, "Find races, and reads of memory that nobody wrote");
+  cuda.add_flag("--check", to.check, "Find races, reads of memory that nobody wrote, and faults of kernels");
   cuda.add_flag(
       "--bounds", to.bounds,
       "Find accesses of kernels outside of allocations, to freed and host memory, and of the host to "

@@ -19,7 +19,7 @@ std::atomic<bool> ended{false};
 const pid_t owner = getpid();
 std::mutex fault_mutex;
 Fault newest_fault;
-std::atomic<size_t> faults{0};
+std::atomic<size_t> faults{0}, translated_faults{0};
 
 std::vector<std::unique_ptr<Device>> make_devices(int count) {
   std::vector<std::unique_ptr<Device>> devices;
@@ -60,6 +60,7 @@ uintptr_t new_handle() {
 }
 
 size_t faults_so_far() { return faults; }
+size_t translated_faults_so_far() { return translated_faults; }
 
 Fault last_fault() {
   std::lock_guard lock(fault_mutex);
@@ -70,14 +71,13 @@ Fault last_fault() {
 Runtime::Runtime(const Settings& settings)
     : devices(make_devices(settings.devices)),
       memory(settings.devices, settings.memory_bytes),
-      scheduler(
-          settings.workers, settings.seed,
-          {[this](int device) { return devices[static_cast<size_t>(device)]->failure != cudaSuccess; },
-           [this](const Operation& operation, const Fault& fault) { fail_device(operation.device, fault); },
-           // It may tell the host, in a way that is not known here, that the work before it is done.
-           [this](const Task& task) {
-             if (task.issued) order.host_waited(task.issued->before);
-           }}) {}
+      scheduler(settings.workers, settings.seed,
+                {[this](int device) { return devices[static_cast<size_t>(device)]->failure != cudaSuccess; },
+                 [this](const Operation& operation, const Fault& fault) { fail_device(operation, fault); },
+                 // It may tell the host, in a way that is not known here, that the work before it is done.
+                 [this](const Task& task) {
+                   if (task.issued) order.host_waited(task.issued->before);
+                 }}) {}
 
 // Never destroyed, because static objects of the program may hold memory and streams until the end. The
 // workers end with main(), so that nothing runs during the process's shutdown. A failed construction is not
@@ -150,7 +150,8 @@ Device& Runtime::current_device() {
   return device;
 }
 
-void Runtime::fail_device(int device, const Fault& fault) {
+void Runtime::fail_device(const Operation& operation, const Fault& fault) {
+  const int device = operation.device;
   // Locked before the error becomes visible, so that a caller that sees the error finds its message.
   std::lock_guard lock(fault_mutex);
   cudaError_t expected = cudaSuccess;
@@ -159,6 +160,7 @@ void Runtime::fail_device(int device, const Fault& fault) {
                fault.message.c_str());
   newest_fault = fault;
   ++faults;
+  if (operation.kernel && operation.kernel->launched_at.line() != 0) ++translated_faults;
 }
 
 std::shared_ptr<Stream> Runtime::make_stream(int device, bool blocking) {

@@ -106,6 +106,7 @@ HostThread& host_thread();
 
 // The faults of all devices. Counts the first fault of a device only, until cudaDeviceReset().
 size_t faults_so_far();
+size_t translated_faults_so_far();  // of kernels that were launched by <<<>>>
 
 struct Runtime {
   static Runtime& get();
@@ -225,7 +226,7 @@ struct Runtime {
   // The same as forbid_during_capture() for the legacy stream, which would wait for capturing streams.
   void forbid_implicit_dependency(const Stream& stream);
 
-  void fail_device(int device, const Fault& fault);
+  void fail_device(const Operation& operation, const Fault& fault);
 
  private:
   explicit Runtime(const Settings& settings);
