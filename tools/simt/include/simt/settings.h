@@ -59,10 +59,10 @@ cudaError_t set_worker_count(int workers);
 
 // Sets the GPU whose limits the devices report in their properties and apply to launches: threads, shared
 // memory, compute capability, multiprocessors, and blocks and threads per multiprocessor. `name` is t4, a100,
-// rtx4090, h100, h200, b200 or rtx5090, or a list such as "h100,t4": device i has the limits of entry i modulo
-// the length of the list. Empty selects the executor's own limits, which are those of an h100 with one
-// multiprocessor per worker. Returns cudaErrorInvalidValue for another name, and cudaErrorSetOnActiveProcess
-// after the first CUDA call that needed a device.
+// rtx4090, h100, h200, b200 or rtx5090, or a list such as "h100,t4": device i has the limits of entry i
+// modulo the length of the list. Empty selects the executor's own limits, which are those of an h100 with
+// one multiprocessor per worker. Returns cudaErrorInvalidValue for another name, and
+// cudaErrorSetOnActiveProcess after the first CUDA call that needed a device.
 //
 // The executor does not know a kernel's register count: it accepts launches that a GPU rejects for lack of
 // registers.
