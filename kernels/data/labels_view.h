@@ -1,9 +1,9 @@
 // LabelsView: the labels of a data set in device memory.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <rondo/kernels/core/view.h>
+
+#include <cuda_runtime.h>
 
 #include <concepts>
 #include <cstdint>
