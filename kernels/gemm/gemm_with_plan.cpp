@@ -5,7 +5,6 @@
 #include <rondo/kernels/gemm/mma/gemm_mma.h>
 #include <rondo/kernels/gemm/wgmma/gemm_wgmma.h>
 #include <rondo/kernels/layout/transposed_copy.h>
-#include <rondo/kernels/core/loops.cuh>
 
 #include <type_traits>
 
@@ -46,7 +45,7 @@ Status gemm_with_plan(const char* name, const GemmPlan& plan, GemmArgumentsOf<T,
     if (!uses_tensor_cores(g.arithmetic))
       return launch_gemm_fma<Arithmetic::fp32>(name, plan, g, workspace, stream);
   return with_tensor_arithmetic<T>(g.arithmetic, [&]<Arithmetic kArithmetic>() {
-    if constexpr (kVectorTiles && kArithmetic != Arithmetic::tf32x3)
+    if constexpr (kHasVectorTiles<kArithmetic>)
       if (plan.tile.instruction == Instruction::vector_fma)
         return launch_gemm_fma<kArithmetic>(name, plan, g, workspace, stream);
     return plan.tile.instruction == Instruction::wgmma

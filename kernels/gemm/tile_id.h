@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/kernels/core/arithmetic.h>
+#include <rondo/kernels/core/loops.cuh>
 
 #include <ostream>
 #include <string>
@@ -18,6 +19,10 @@ enum class Order { k_major, mn_major };
 // mma:         mma.sync, by a warp (mma/)
 // wgmma:       wgmma, by a warpgroup; compute capability 9.0 (wgmma/)
 enum class Instruction { fma, vector_fma, mma, wgmma };
+
+// Whether this build has tiles of vector_fma for the arithmetic.
+template <Arithmetic kArithmetic>
+inline constexpr bool kHasVectorTiles = kVectorTiles&& kArithmetic != Arithmetic::tf32x3;
 
 // A block, or a cluster of blocks, computes m x n results.
 struct TileId {

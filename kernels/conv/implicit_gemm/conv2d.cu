@@ -37,7 +37,7 @@ Status run_gathering(const char* name, ConvOperation operation, const TileId& ti
       if (!uses_tensor_cores(tile.arithmetic))
         return launch_conv2d_fma<Arithmetic::fp32>(name, operation, tile, p, stream);
     return with_tensor_arithmetic<T>(tile.arithmetic, [&]<Arithmetic kArithmetic>() {
-      if constexpr (kVectorTiles && kArithmetic != Arithmetic::tf32x3)
+      if constexpr (kHasVectorTiles<kArithmetic>)
         if (tile.instruction == Instruction::vector_fma)
           return launch_conv2d_fma<kArithmetic>(name, operation, tile, p, stream);
       return launch_conv2d_mma<kArithmetic>(name, operation, tile, p, stream);

@@ -43,7 +43,7 @@ Status run_implicit_gemm_filter_gradient(const char* name, const ImplicitGemmPla
       if (!uses_tensor_cores(plan.tile.arithmetic))
         return launch_filter_gradient_fma<Arithmetic::fp32>(name, plan.tile, p, parts, stream);
     return with_tensor_arithmetic<T>(plan.tile.arithmetic, [&]<Arithmetic kArithmetic>() {
-      if constexpr (kVectorTiles && kArithmetic != Arithmetic::tf32x3)
+      if constexpr (kHasVectorTiles<kArithmetic>)
         if (plan.tile.instruction == Instruction::vector_fma)
           return launch_filter_gradient_fma<kArithmetic>(name, plan.tile, p, parts, stream);
       return launch_filter_gradient_mma<kArithmetic>(name, plan.tile, p, parts, stream);

@@ -62,7 +62,6 @@ template <Order order, class KTile, int Outer, class Tile>
 class MatrixLoader {
  public:
   using Element = typename Tile::Element;
-  using KTileElement = typename Tile::KTileElement;
 
   // The operand's block begins at `from`. It has `outer` values left in the M or N dimension and `k` along k.
   // Its rows are `stride` elements apart.
@@ -74,7 +73,7 @@ class MatrixLoader {
         k_left_(k),
         width_(width) {}
 
-  __device__ RONDO_INLINE_ON_GPU void copy(KTileElement* k_tile) {
+  __device__ RONDO_INLINE_ON_GPU void copy(typename Tile::KTileElement* k_tile) {
     // K-major memory must be transposed into an MN-major k-tile.
     if constexpr (Tile::kVectors)
       copy_by_vectors(k_tile);
