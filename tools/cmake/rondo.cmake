@@ -8,6 +8,7 @@ set(CMAKE_CXX_VISIBILITY_PRESET default)
 find_package(Threads REQUIRED)
 include(${CMAKE_CURRENT_LIST_DIR}/architectures.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/packages.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/native.cmake)
 
 # Includes have the same spelling in the source tree and installed: <rondo/kernels/gemm/gemm.h>. Each target
 # has its own include folder below this one, so that it can include only headers of the targets that it links.
@@ -162,13 +163,16 @@ function(rondo_target name)
     endif()
   else()
     target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:simt_kernel_options>)
+    set(kernel_options ${simt_observe_options})
     set(level -O3)
     if(arg_FAST_KERNELS AND NOT simt_observe_options)
       set(level -O1)
+    else()
+      list(APPEND kernel_options ${rondo_library_kernel_options})
     endif()
     set_source_files_properties(${kernel_files} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS
-      "-x;c++;-Wno-unknown-pragmas;$<$<CONFIG:Release>:${level}>;${simt_observe_options}")
-    if(simt_observe_options)
+      "-x;c++;-Wno-unknown-pragmas;$<$<CONFIG:Release>:${level}>;${kernel_options}")
+    if(kernel_options)  # other options than those of the precompiled headers
       set_source_files_properties(${kernel_files} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
     endif()
   endif()

@@ -58,6 +58,14 @@ bool is_one_of(const std::string& word, std::initializer_list<const char*> words
   return false;
 }
 
+// Not clang, which does not know the option.
+bool is_gcc_12(const std::string& compiler, const fs::path& folder) {
+  const std::string version = (folder / "compiler_version").string();
+  const ProcessEnd end = run_process({compiler, "-dumpfullversion"},
+                                     {.standard_output = version, .standard_error = "/dev/null"});
+  return end.code == 0 && read_file(version).starts_with("12.");
+}
+
 // "gnu++17"
 bool is_before_cxx20(const std::string& standard) {
   return is_one_of(standard.substr(standard.size() - 2), {"11", "14", "17"});
@@ -121,6 +129,10 @@ std::vector<std::string> Toolchain::code_options() const {
   std::vector<std::string> options = {concat("-O", arguments_.optimization), "-fno-omit-frame-pointer",
                                       "-Wno-unknown-pragmas", "-Wno-attributes"};
   if (arguments_.output.empty()) options.emplace_back("-march=native");
+#ifdef __x86_64__
+  if (is_gcc_12(arguments_.compiler, folder_))  // see tools/cmake/native.cmake
+    options.emplace_back("-mtune-ctrl=^inter_unit_moves_to_vec");
+#endif
   if (arguments_.observes())
     options.insert(options.end(), std::begin(kObserveOptions), std::end(kObserveOptions));
   options.insert(options.end(), arguments_.compiler_options.begin(), arguments_.compiler_options.end());
