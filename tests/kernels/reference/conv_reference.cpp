@@ -1,5 +1,7 @@
 #include <rondo/tests/kernels/reference/conv_reference.h>
 
+#include <algorithm>
+
 namespace rondo::test {
 namespace {
 
@@ -46,10 +48,13 @@ std::vector<double> conv2d_sums(const ConvCase& conv, std::span<const double> x,
   const Groups group(conv);
   std::vector<double> by_filter(filter.size());  // groups x taps x c x k
   const size_t of_filter = group.taps * group.c;
+  constexpr size_t kTile = 8;  // doubles of a cache line: large filters do not stay in the cache
   for (size_t g = 0; g < group.count; ++g)
-    for (size_t k = 0; k < group.k; ++k)
-      for (size_t i = 0; i < of_filter; ++i)
-        by_filter[(g * of_filter + i) * group.k + k] = filter[(g * group.k + k) * of_filter + i];
+    for (size_t k0 = 0; k0 < group.k; k0 += kTile)
+      for (size_t i0 = 0; i0 < of_filter; i0 += kTile)
+        for (size_t k = k0; k < std::min(k0 + kTile, group.k); ++k)
+          for (size_t i = i0; i < std::min(i0 + kTile, of_filter); ++i)
+            by_filter[(g * of_filter + i) * group.k + k] = filter[(g * group.k + k) * of_filter + i];
   std::vector<double> y(size(conv.y_size()));
   for_each_tap(conv, [&](size_t in_x, size_t in_y, size_t tap) {
     for (size_t g = 0; g < group.count; ++g)
