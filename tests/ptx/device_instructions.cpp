@@ -188,6 +188,8 @@ TEST(PtxDeviceInstructions, Conversions) {
            {"cvt.rmi.f32.f32 %f0, 0fBFC00000; mov.b32 %r0, %f0;", f(-2)},
            {"cvt.sat.f32.f32 %f0, 0f40000000; mov.b32 %r0, %f0;", f(1)},
            {"cvt.rn.satfinite.e4m3x2.f32 %h0, 0f3F800000, 0f44000000; cvt.u32.u16 %r0, %h0;", 0x387E},
+           {"cvt.rn.satfinite.e4m3x2.f32 %h0, 0f80000000, 0f00000000; cvt.u32.u16 %r0, %h0;", 0x8000},
+           {"cvt.rn.satfinite.e5m2x2.f32 %h0, 0f00000000, 0f80000000; cvt.u32.u16 %r0, %h0;", 0x0080},
            {"mov.b16 %h1, 0x3840; cvt.rn.f16x2.e4m3x2 %r0, %h1;", 0x3C004000},
            {"mov.b16 %h1, 0x3C40; cvt.rn.f16x2.e5m2x2 %r0, %h1;", 0x3C004000}});
   check64({{"cvt.s64.s32 %rd0, -4;", static_cast<uint64_t>(-4)},

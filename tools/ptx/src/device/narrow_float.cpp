@@ -51,6 +51,7 @@ uint8_t from_float(float value, bool relu) {
   const uint8_t sign = std::signbit(value) ? 0x80 : 0;
   const double magnitude = std::fabs(double{value});
   if (magnitude >= Format::kMost) return sign | Format::kMostBits;
+  if (magnitude == 0) return sign;  // frexp() gives zero the exponent of 0.5
   int exponent = 0;
   std::frexp(magnitude, &exponent);
   const int least = 1 - Format::kBias;
