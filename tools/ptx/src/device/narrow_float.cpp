@@ -51,11 +51,8 @@ uint8_t from_float(float value, bool relu) {
   const uint8_t sign = std::signbit(value) ? 0x80 : 0;
   const double magnitude = std::fabs(double{value});
   if (magnitude >= Format::kMost) return sign | Format::kMostBits;
-  if (magnitude == 0) return sign;  // frexp() gives zero the exponent of 0.5
-  int exponent = 0;
-  std::frexp(magnitude, &exponent);
   const int least = 1 - Format::kBias;
-  const int scale = std::max(exponent - 1, least) - Format::kMantissa;  // of the last bit
+  const int scale = std::max(std::ilogb(magnitude), least) - Format::kMantissa;  // of the last bit
   const double units = std::nearbyint(std::ldexp(magnitude, -scale));
   // Units of the next power of two carry into the exponent.
   const int steps = static_cast<int>(units) + ((scale + Format::kMantissa - least) << Format::kMantissa);
