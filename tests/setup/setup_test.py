@@ -104,7 +104,7 @@ class SetupTest(unittest.TestCase):
     def test_a_network_without_answers_is_given_up(self):
         self.state(missing="GTest libgtest-dev\nMPI openmpi-bin\n", network_seconds="20")
         begin = time.monotonic()
-        done = self.setup(RONDO_SETUP_SECONDS="2")  # of 1 nothing may be left at once
+        done = self.setup(RONDO_SETUP_SECONDS="2")  # whole seconds: one may be over at once
         self.assertLess(time.monotonic() - begin, 10)
         self.assertEqual(done.returncode, 1)
         self.assertIn("stopped after RONDO_SETUP_SECONDS=2", done.stderr)

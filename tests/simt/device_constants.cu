@@ -22,15 +22,9 @@ struct Counts {
 };
 
 // The last two words. noipa: the arguments stay where the caller has put them.
-__attribute__((noipa)) int64_t upper(Sizes sizes) {
-  return 10 * sizes.first + sizes.second;
-}
-__attribute__((noipa)) int64_t upper(Box box) {
-  return 10 * box.size[2] + box.size[3];
-}
-__attribute__((noipa)) int64_t upper(Counts counts) {
-  return 10 * counts.values[14] + counts.values[15];
-}
+__attribute__((noipa)) int64_t upper(Sizes sizes) { return 10 * sizes.first + sizes.second; }
+__attribute__((noipa)) int64_t upper(Box box) { return 10 * box.size[2] + box.size[3]; }
+__attribute__((noipa)) int64_t upper(Counts counts) { return 10 * counts.values[14] + counts.values[15]; }
 
 TEST(Constants, KeepUpperWordsOfZero) {
   EXPECT_EQ(upper(Sizes{1024, 1024, 1024}), 0);
