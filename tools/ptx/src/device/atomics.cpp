@@ -107,13 +107,13 @@ void atomic(Warp& warp, const Instruction& instruction, uint32_t lanes) {
       const Word c = other.present() ? static_cast<Word>(value_of(warp, other, lane)) : Word{0};
       const Reduction reduction = static_cast<Reduction>(instruction.variant);
       const Word old = update<Numbers>(at, b, c, reduction);
-      if (!result.present()) continue;
-      set_value(warp, result, lane, old);
-      changed |= Numbers::of(old, b, c, reduction) != old;
+      if (result.present()) set_value(warp, result, lane, old);
+      if (result.present() || warp.watched) changed |= Numbers::of(old, b, c, reduction) != old;
     }
   });
   warp.strong = false;
   warp.fruitless = !changed;
+  warp.changed |= changed;
 }
 
 // Calls chooser<Numbers>() for the numbers of the type. False: it has no such operation.

@@ -131,7 +131,7 @@ bool decode_trap(Decoder&, Draft& draft) {
 
 bool decode_nanosleep(Decoder&, Draft& draft) {
   draft.instruction.run = let_others_run;
-  draft.instruction.flow = Flow::poll;
+  draft.instruction.flow = Flow::sleep;
   return true;
 }
 

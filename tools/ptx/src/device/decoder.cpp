@@ -542,6 +542,7 @@ void Decoder::call(Draft& draft) {
   for (const std::string_view argument : arguments) draft.numbers.push_back(local_variable(argument));
   draft.instruction.immediate = results.empty() ? -1 : local_variable(results[0]);
   draft.instruction.run = system_call(name);
+  draft.instruction.changes = true;
   if (!draft.instruction.run)
     not_supported(draft, concat("the interpreter does not know the function ", name));
   push(std::move(draft));

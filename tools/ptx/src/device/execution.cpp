@@ -263,7 +263,8 @@ Pause execute(Warp& warp, const Code& code, int64_t slice, int64_t* executed) {
         arrive_at_barrier(warp, instruction, lanes);
         must_choose = true;
         break;
-      case Flow::poll: {
+      case Flow::poll:
+      case Flow::sleep: {
         ++warp.pc;
         const uint32_t before = warp.yielded;
         if (lanes != 0) instruction.run(warp, instruction, lanes);

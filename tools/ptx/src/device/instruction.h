@@ -25,6 +25,7 @@ enum class Flow : uint8_t {
   converge,  // waits for the lanes that it needs: all of the warp (`aligned`), or those of a mask
   barrier,   // bar, barrier
   poll,      // the handler may set lanes of Warp::yielded, which then run later
+  sleep,     // like poll: nanosleep
   wait,      // like poll, and lanes of Warp::yielded execute it again
   trap,      // trap; option: what is not supported, and `immediate` the index in Code::problems
 };
@@ -55,6 +56,7 @@ struct Instruction {
   bool guard_negated = false;
   bool aligned = false;  // all lanes of the warp must execute it together
   bool whole = false;    // and none may have exited
+  bool changes = false;  // may change something besides registers; of ld, st and atom Warp::changed says so
   bool option = false;
   bool option2 = false;
   uint8_t bytes = 0;     // of an element

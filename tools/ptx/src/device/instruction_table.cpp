@@ -88,6 +88,16 @@ std::string name_of_form(const Draft& draft) {
   return name;
 }
 
+// Instruction::changes.
+bool changes(const Draft& draft) {
+  constexpr std::string_view kAlways[] = {"cp", "stmatrix", "wmma", "wgmma"};
+  const std::string_view name = draft.parts[0];
+  if (name == "mbarrier") return !draft.has("test_wait") && !draft.has("try_wait");
+  if (name == "st" || name == "atom" || name == "red")
+    return draft.has("async") || draft.type() == Type::b128;
+  return std::find(std::begin(kAlways), std::end(kAlways), name) != std::end(kAlways);
+}
+
 bool select_form(Decoder& decoder, Draft& draft) {
   const std::string name = name_of_form(draft);
   const Type type = draft.type();
@@ -130,6 +140,7 @@ bool select_form(Decoder& decoder, Draft& draft) {
 
 bool select(Decoder& decoder, Draft& draft) {
   const auto found = kInstructions.find(draft.parts[0]);
+  draft.instruction.changes = changes(draft);
   return found != kInstructions.end() ? found->second(decoder, draft) : select_form(decoder, draft);
 }
 

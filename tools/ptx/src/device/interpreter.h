@@ -3,6 +3,7 @@
 // instruction means is written from the PTX ISA documentation alone. Global addresses are host addresses.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -148,6 +149,10 @@ struct Launch {
   // Called while all blocks of the worker wait for others: returns another cluster of this launch that has
   // not been started, or nothing. The worker then runs it at the same time. May be empty.
   std::function<std::optional<uint64_t>()> another_cluster;
+  // Warps that wait in loops for memory to change are a deadlock after this time, in which no worker has made
+  // progress. 12 times as long if the host does not wait for the device, or if the loops count.
+  std::chrono::seconds patience{5};
+  std::function<bool()> host_waits;  // whether a thread of the host waits; empty: one does
 };
 // Runs one cluster (one block without clusters), x fastest, to its end. Several workers call it at once for
 // different clusters of one launch. Throws Fault.

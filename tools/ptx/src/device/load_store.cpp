@@ -188,7 +188,8 @@ void store(Warp& warp, const Instruction& instruction, uint32_t lanes) {
     std::atomic_thread_fence(std::memory_order_release);
     release_all(warp, instruction, addresses, lanes);
   }
-  if (accessible_together(warp, instruction.space, addresses, all_bytes, Access::write, &together)) {
+  if (!warp.watched &&
+      accessible_together(warp, instruction.space, addresses, all_bytes, Access::write, &together)) {
     if (together.shared && together.shared->shadow.enabled())
       note_stores(warp, *together.shared, together, addresses, lanes, all_bytes);
     for (int n = 0; n < instruction.elements; ++n) {
@@ -211,6 +212,7 @@ void store(Warp& warp, const Instruction& instruction, uint32_t lanes) {
     char* to = lane_pointer(warp, instruction.space, addresses.of[lane], all_bytes, Access::write, lane);
     for (int n = 0; n < instruction.elements; ++n, to += bytes) {
       const T value = static_cast<T>(value_of(warp, from[n], lane));
+      warp.changed |= read<T>(to) != value;
       std::memcpy(to, &value, sizeof value);
     }
   });

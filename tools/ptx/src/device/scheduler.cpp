@@ -11,18 +11,20 @@
 #include "place.h"
 #include "start.h"
 #include "statistics.h"
+#include "waiting.h"
 
 namespace ptx {
 namespace {
 
 constexpr int64_t kSlice = 200'000;  // instructions of a warp in a turn
 constexpr int64_t kLeastDrawnSlice = 50, kMostDrawnSlice = 5000;
-constexpr int64_t kPolling = 24;            // a warp that executed more did more than polling
-constexpr int kIdleRounds = 1000;           // without any progress, before it is a deadlock
-constexpr int64_t kSpinning = 500'000'000;  // instructions without progress, before it is one
+constexpr int64_t kPolling = 24;  // a warp that executed more did more than polling
+// Warps without progress are followed after so many instructions. Not by the clock, because that changes the
+// order of warps, which a seed repeats.
+constexpr int64_t kFollowed = 4'000'000, kCostOfTurn = 1000, kCostOfIdleRound = 4000;
+constexpr int kLongerPatience = 12;  // where a wait is less certain to be a deadlock
 
-// Workers of all launches, because kernels may wait for each other; and those whose clusters make no
-// progress.
+// Workers of all launches, because kernels may wait for each other; and those whose clusters only wait.
 std::atomic<int> running_workers{0}, idle_workers{0};
 
 // What a round of all warps achieved.
@@ -150,10 +152,9 @@ class Turns {
       return;
     }
     if (pause == Pause::blocked && executed > 0) cluster.progress = true;
-    if (pause == Pause::slice || (pause == Pause::polls && executed > kPolling)) {
+    if (pause == Pause::slice || (pause == Pause::polls && executed > kPolling))
       *round = std::min(*round, Round::busy);
-      busy_instructions_ += executed;
-    }
+    unfollowed_ += executed + kCostOfTurn;
   }
 
   void perform_drawn(Cluster& cluster, Warp& warp) {
@@ -189,30 +190,52 @@ class Turns {
 
   void reset() {
     set_idle(false);
-    idle_rounds_ = 0;
-    busy_instructions_ = 0;
+    unfollowed_ = 0;
   }
 
   void set_idle(bool idle) {
     if (idle != idle_) idle_workers += idle ? 1 : -1;
     idle_ = idle;
+    if (!idle) idle_since_.reset();
   }
 
-  // The clusters of other workers may do what these wait for.
+  // The clusters of other workers, other launches, copies or the host may do what these wait for.
   void wait_or_fail(Round round) {
-    if (round == Round::busy) {
-      if (busy_instructions_ > kSpinning * static_cast<int64_t>(resident_.size()))
-        fail(kLaunchFailure, "deadlock: the warps only execute loops, without any progress");
-      return;
-    }
-    set_idle(true);
-    if (idle_workers < running_workers) {
-      idle_rounds_ = 0;
+    if (round == Round::nothing) {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
-    } else if (++idle_rounds_ > kIdleRounds) {
-      running_ = nullptr;
-      fail(kLaunchFailure, "deadlock: no warp can go on");
+      unfollowed_ += kCostOfIdleRound;
     }
+    if (unfollowed_ < kFollowed) return;
+    unfollowed_ = 0;
+    const Waiting waiting = follow_all();
+    if (waiting == Waiting::works) return reset();
+    set_idle(true);
+    if (waiting == Waiting::in_cluster) fail(kLaunchFailure, "deadlock: no warp can go on");
+    const auto now = std::chrono::steady_clock::now();
+    if (idle_workers < running_workers || !idle_since_) idle_since_ = now;
+    const bool certain = waiting == Waiting::for_memory && (!launch_.host_waits || launch_.host_waits());
+    const auto patience = launch_.patience * (certain ? 1 : kLongerPatience);
+    if (now - *idle_since_ < patience) return;
+    fail(kLaunchFailure, "deadlock: for ", patience.count(),
+         " seconds the warps have only waited in loops (PTX_PATIENCE)");
+  }
+
+  // What the live warps wait for: of the one that is most likely to go on.
+  Waiting follow_all() {
+    Waiting all = Waiting::in_cluster;
+    for (const Resident& resident : resident_) {
+      for (const auto& block : resident.cluster->blocks) {
+        for (Warp& warp : block->warps) {
+          if (warp.live == 0) continue;
+          running_ = &warp;
+          all = std::max(all, follow(warp, *state_.code));
+          if (warp.live == 0) give_back_registers(warp, *state_.code);
+          if (all == Waiting::works) return all;
+        }
+      }
+    }
+    running_ = nullptr;
+    return all;
   }
 
   std::string describe(const Fault& fault) const {
@@ -235,8 +258,8 @@ class Turns {
   Warp* running_ = nullptr;
   bool ended_one_ = false;
   bool idle_ = false;
-  int idle_rounds_ = 0;
-  int64_t busy_instructions_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> idle_since_;  // all workers
+  int64_t unfollowed_ = 0;  // instructions without progress since the warps were followed
 };
 
 }  // namespace

@@ -118,7 +118,9 @@ struct Warp {
   AsyncState async;
   WarpClock clock;
   bool fruitless = false;  // the latest attempt: an atomic operation that changed nothing, or a strong load
-  bool strong = false;     // the access under way is volatile, relaxed, acquire, release, or atomic
+  bool watched = false;    // stores and atomic operations set `changed` if they change memory
+  bool changed = false;
+  bool strong = false;  // the access under way is volatile, relaxed, acquire, release, or atomic
 
   template <class T>
   T* values(Operand operand) const {

@@ -47,6 +47,8 @@ Launch launch_of(const simt::Kernel& kernel) {
   for (const std::string& part : settings().unwritten_kernels)
     if (kernel.name.find(part) != std::string::npos) launch.checks.unwritten = false;
   launch.another_cluster = simt::another_piece;
+  launch.patience = settings().patience;
+  launch.host_waits = [] { return simt::Runtime::get().scheduler.host_waits(); };
   launch.count = !settings().report.empty();
   return launch;
 }

@@ -2,8 +2,10 @@
 
 #include <simt/settings.h>
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <span>
@@ -17,6 +19,12 @@ struct Word {
   std::function<void(std::string_view rest)> apply;
   std::string_view rest = "";  // what follows "name:", for the message
 };
+
+[[noreturn]] void refuse(const char* name, const char* text, const std::string& problem) {
+  std::fprintf(stderr, "ptx: %s=%s: %s\n", name, text, problem.c_str());
+  std::fflush(nullptr);
+  std::_Exit(2);
+}
 
 // Applies the words of a variable: a list with commas, of these.
 bool read_words(const char* name, std::span<const Word> words) {
@@ -36,12 +44,21 @@ bool read_words(const char* name, std::span<const Word> words) {
       known = true;
     }
     if (known) continue;
-    std::fprintf(stderr, "ptx: %s=%s: '%.*s' is not one of: %s\n", name, text, static_cast<int>(word.size()),
-                 word.data(), all.c_str());
-    std::fflush(nullptr);
-    std::_Exit(2);
+    refuse(name, text, "'" + std::string(word) + "' is not one of: " + all);
   }
   return true;
+}
+
+void read_seconds(const char* name, std::chrono::seconds* seconds) {
+  constexpr int kMost = 1'000'000;
+  const char* const text = std::getenv(name);
+  if (!text || !*text) return;
+  int value = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [stop, problem] = std::from_chars(text, end, value);
+  if (problem != std::errc{} || stop != end || value < 1 || value > kMost)
+    refuse(name, text, "not a whole number of seconds from 1 to " + std::to_string(kMost));
+  *seconds = std::chrono::seconds(value);
 }
 
 Settings from_environment() {
@@ -64,6 +81,7 @@ Settings from_environment() {
   read_words("PTX_TENSOR_TIES", ties);
   read_words("PTX_ALLOW", allowed);
   if (const char* const file = std::getenv("PTX_REPORT")) s.report = file;
+  read_seconds("PTX_PATIENCE", &s.patience);
   return s;
 }
 

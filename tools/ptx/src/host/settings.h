@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct Settings {
   Checks checks;                                 // PTX_ALLOW, PTX_CHECK
   std::vector<std::string> unwritten_kernels;    // PTX_ALLOW=unwritten:NAME
   std::string report;                            // PTX_REPORT: a file
+  std::chrono::seconds patience{5};              // PTX_PATIENCE
 };
 const Settings& settings();
 

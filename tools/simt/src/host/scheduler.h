@@ -70,6 +70,8 @@ class Scheduler {
   void wait_all();
   // Lets lazy (seeded) execution and late copies proceed, so that a polling host sees progress.
   void poll();
+  // Whether a thread of the host waits for tasks.
+  bool host_waits() const { return waiting_hosts_ > 0; }
   // Called after submitting, without a lock: limits the backlog of lazy execution.
   void throttle();
 
@@ -119,7 +121,7 @@ class Scheduler {
   // long.
   std::vector<TaskPtr> late_;
   std::atomic<bool> any_late_{false};  // late_ is not empty, for polling hosts
-  int waiting_hosts_ = 0;
+  std::atomic<int> waiting_hosts_{0};
   int sleeping_ = 0;
   int spinning_ = 0;
   int64_t pending_ = 0;  // submitted and not finished
