@@ -95,6 +95,27 @@ TEST(PtxDeviceFaults, AccessesOutsideOfMemory) {
        {"mov.u64 %rd3, 1; ld.param.u64 %rd4, [%rd3];", kIllegalAddress, "outside of the parameters"}});
 }
 
+// One lane of several is wrong.
+TEST(PtxDeviceFaults, TheLaneAndItsThreadAreNamed) {
+  for (const std::string access :
+       {"st.global.u32 [%rd3], 1;", "ld.global.u32 %r2, [%rd3];", "atom.global.add.u32 %r2, [%rd3], 1;"}) {
+    Program program(
+        kernel("mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mad.lo.u32 %r1, %r2, 20, %r1;\n"
+               "mul.wide.u32 %rd3, %r1, 4; add.s64 %rd3, %rd1, %rd3;" +
+               access));
+    program.launch.shape.block[0] = 20;
+    program.launch.shape.block[1] = 3;
+    std::vector<uint32_t> out(59);
+    TestMemory memory;
+    memory.add(out);
+    const ptx::Fault fault = program.run(memory, Parameters(out.data(), out.data()));
+    EXPECT_EQ(fault.error, kIllegalAddress);
+    EXPECT_NE(fault.text.find("warp 1, lane 27, thread (19, 2, 0) at " + access.substr(0, access.size() - 1)),
+              std::string::npos)
+        << fault.text;
+  }
+}
+
 TEST(PtxDeviceFaults, Misalignment) {
   check_faults(
       {{"st.global.u32 [%rd1+2], 1;", kMisaligned, "misaligned store of 4 bytes"},
@@ -111,12 +132,19 @@ TEST(PtxDeviceFaults, MissingLanes) {
   check_faults(
       {{half + "@%p1 bar.sync 0;", kLaunchFailure, ".aligned instruction is executed by lanes 0xffff", 32},
        {half + "@!%p1 bra AWAY; bar.sync 0; bra END; AWAY: bar.sync 1; END:", kLaunchFailure,
-        "wait at an instruction", 32},
+        "lanes 0xffff at bar.sync 0; lanes 0xffff0000 at bar.sync 1", 32},
        {half + "@%p1 bra PART; bar.sync 0; PART: ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [pool];",
-        kLaunchFailure, "wait at an instruction", 32, kPool, 1024},
+        kLaunchFailure,
+        "lanes 0xffff at ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [pool]; lanes 0xffff0000 at "
+        "bar.sync 0",
+        32, kPool, 1024},
        {half + "@%p1 shfl.sync.idx.b32 %r2, %r1, 20, 31, 0xFFFF;", kLaunchFailure, "reads lane 20", 32},
        {half + "@!%p1 bra AWAY; bar.warp.sync -1; AWAY: bar.sync 0;", kLaunchFailure,
-        "which do not come to it", 32}});
+        "lanes 0xffff at bar.warp.sync -1; lanes 0xffff0000 at bar.sync 0", 32},
+       {"shfl.sync.idx.b32 %r2, %r1, 0, 31, 0xFFFF;", kLaunchFailure,
+        "lanes 0xffff0000 execute an instruction for the lanes 0xffff, to which they do not belong", 32},
+       {"vote.sync.ballot.b32 %r2, %p1, 1;", kLaunchFailure, "for the lanes 0x1, to which they do not", 32},
+       {"bar.warp.sync 0xFF;", kLaunchFailure, "lanes 0xffffff00 execute", 32}});
 }
 
 // What a whole warp executes, after a part of it has exited. Lanes that were never there may be missing, and

@@ -317,6 +317,29 @@ TEST(PtxDeviceFragments, ProductsOfDoubles) {
   }
 }
 
+// wmma of doubles, whose fragments have no documented layout: from memory to memory.
+TEST(PtxDeviceFragments, ProductsOfDoublesByWmma) {
+  const std::string body =
+      "wmma.load.a.sync.aligned.row.m8n8k4.global.f64 {%d1}, [%rd2], 4;\n"
+      "wmma.load.b.sync.aligned.col.m8n8k4.global.f64 {%d2}, [%rd2+256], 4;\n"
+      "wmma.load.c.sync.aligned.row.m8n8k4.global.f64 {%d3, %d4}, [%rd2+512], 8;\n"
+      "wmma.mma.sync.aligned.row.col.m8n8k4.rn.f64.f64.f64.f64 {%d3, %d4}, {%d1}, {%d2}, {%d3, %d4};\n"
+      "wmma.store.d.sync.aligned.row.m8n8k4.global.f64 [%rd1], {%d3, %d4}, 8;";
+  std::vector<double> in(128), out(64);
+  for (int n = 0; n < 32; ++n) in[static_cast<size_t>(n)] = a_at(n / 4, n % 4);
+  for (int n = 0; n < 32; ++n) in[static_cast<size_t>(32 + n)] = b_at(n % 4, n / 4);
+  for (int n = 0; n < 64; ++n) in[static_cast<size_t>(64 + n)] = c_at(n / 8, n % 8);
+  Program program(kernel(body));
+  program.launch.shape.block[0] = 32;
+  const ptx::Fault fault = program.run(out, in);
+  ASSERT_EQ(fault.error, 0) << fault.text;
+  for (int n = 0; n < 64; ++n) {
+    int sum = c_at(n / 8, n % 8);
+    for (int k = 0; k < 4; ++k) sum += a_at(n / 8, k) * b_at(k, n % 8);
+    EXPECT_EQ(out[static_cast<size_t>(n)], sum) << n;
+  }
+}
+
 // ldmatrix: row r of matrix m is at the address of lane 8 m + r; a lane receives the elements 2 (lane % 4)
 // and the next of row lane / 4 of each, or with .trans those rows of column lane / 4.
 TEST(PtxDeviceFragments, MatricesMoveBetweenSharedMemoryAndRegisters) {

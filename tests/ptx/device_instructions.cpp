@@ -50,6 +50,11 @@ TEST(PtxDeviceInstructions, Integers) {
            {"shr.s32 %r0, -8, 40;", 0xFFFFFFFF},
            {"shr.u32 %r0, -8, 1;", 0x7FFFFFFC},
            {"cnot.b32 %r0, 0;", 1},
+           {"add.sat.s32 %r0, 2147483647, 1;", 0x7FFFFFFF},
+           {"add.sat.s32 %r0, 5, -9;", static_cast<uint32_t>(-4)},
+           {"sub.sat.s32 %r0, -2147483648, 1;", 0x80000000},
+           {"mad.hi.sat.s32 %r0, 0x40000000, 0x40000000, 0x7FFFFFFF;", 0x7FFFFFFF},
+           {"mad.hi.sat.s32 %r0, 0x40000000, -8, 1;", static_cast<uint32_t>(-1)},
            {"add.cc.u32 %r1, -1, 1; addc.u32 %r0, 0, 0;", 1},
            {"sub.cc.u32 %r1, 0, 1; subc.u32 %r0, 5, 0;", 4},
            // A difference without a borrow sets the carry, which an addc behind it adds.
@@ -110,7 +115,19 @@ TEST(PtxDeviceInstructions, Bits) {
            {"dp4a.s32.s32 %r0, 0x01FF0203, 0x01020304, 10;", 10 + 1 - 2 + 6 + 12},
            {"dp4a.u32.u32 %r0, 0x000000FF, 0x00000002, 0;", 510},
            {"dp2a.lo.u32.u32 %r0, 0x00030002, 0x00000504, 1;", 1 + 8 + 15},
-           {"bmsk.clamp.b32 %r0, 4, 8;", 0xFF0}});
+           {"bmsk.clamp.b32 %r0, 4, 8;", 0xFF0},
+           {"fns.b32 %r0, 0xF0, 0, 2;", 5},
+           {"fns.b32 %r0, 0xF0, 5, 1;", 5},
+           {"fns.b32 %r0, 0xF0, 31, -1;", 7},
+           {"fns.b32 %r0, 0xF0, 6, -3;", 4},
+           {"fns.b32 %r0, 0xF0, 5, 0;", 5},
+           {"fns.b32 %r0, 0xF0, 3, 0;", 0xFFFFFFFF},
+           {"fns.b32 %r0, 0xF0, 5, 4;", 0xFFFFFFFF},
+           {"szext.wrap.s32 %r0, 0x1234, 3;", 0xFFFFFFFC},
+           {"szext.wrap.u32 %r0, 0x1234, 3;", 4},
+           {"szext.wrap.s32 %r0, 0x1235, 33;", 0xFFFFFFFF},
+           {"szext.clamp.s32 %r0, 0x1235, 33;", 0x1235},
+           {"szext.clamp.u32 %r0, 0x1235, 0;", 0}});
 }
 
 TEST(PtxDeviceInstructions, PackedIntegers) {
@@ -195,6 +212,34 @@ TEST(PtxDeviceInstructions, Conversions) {
   check64({{"cvt.s64.s32 %rd0, -4;", static_cast<uint64_t>(-4)},
            {"cvt.u64.u32 %rd0, -4;", 0xFFFFFFFC},
            {"cvt.f64.f32 %d0, 0f3FC00000; mov.b64 %rd0, %d0;", std::bit_cast<uint64_t>(1.5)}});
+}
+
+TEST(PtxDeviceInstructions, ConversionsTo16BitsRoundAsTheySay) {
+  struct Row {
+    const char* source;
+    uint64_t to_zero, down, up;
+  };
+  const Row halves[] = {
+      {"f32 %h0, 0f3F800347", 0x3C00, 0x3C00, 0x3C01},  // 1.0001
+      {"f32 %h0, 0fBF800347", 0xBC00, 0xBC01, 0xBC00}, {"f32 %h0, 0f3F800000", 0x3C00, 0x3C00, 0x3C00},
+      {"f32 %h0, 0f48000000", 0x7BFF, 0x7BFF, 0x7C00},  // 131072
+      {"f32 %h0, 0fC8000000", 0xFBFF, 0xFC00, 0xFBFF}, {"f32 %h0, 0f7F800000", 0x7C00, 0x7C00, 0x7C00},
+      {"f32 %h0, 0f2B8CBCCC", 0x0000, 0x0000, 0x0001},  // 1e-12
+      {"f32 %h0, 0fAB8CBCCC", 0x8000, 0x8001, 0x8000}, {"f32 %h0, 0f7FC00000", 0x7FFF, 0x7FFF, 0x7FFF},
+      {"u32 %h0, 2049", 0x6800, 0x6800, 0x6801},       {"s32 %h0, -2049", 0xE800, 0xE801, 0xE800}};
+  const Row bfloats[] = {{"f32 %h0, 0f3F804000", 0x3F80, 0x3F80, 0x3F81},
+                         {"f32 %h0, 0fBF80C000", 0xBF80, 0xBF81, 0xBF80},
+                         {"f32 %h0, 0f7F7FFFFF", 0x7F7F, 0x7F7F, 0x7F80}};
+  std::vector<Case> cases;
+  const auto add = [&](const Row& row, const std::string& type) {
+    const std::string rest = "." + type + "." + row.source + "; cvt.u32.u16 %r0, %h0;";
+    cases.push_back({"cvt.rz" + rest, row.to_zero});
+    cases.push_back({"cvt.rm" + rest, row.down});
+    cases.push_back({"cvt.rp" + rest, row.up});
+  };
+  for (const Row& row : halves) add(row, "f16");
+  for (const Row& row : bfloats) add(row, "bf16");
+  check32(cases);
 }
 
 TEST(PtxDeviceInstructions, LanesExchangeValues) {

@@ -1,5 +1,6 @@
 // Bit fields and permutations (PTX ISA 9.7.1, 9.7.8, 9.7.9.7) and dot products of bytes (9.7.1.23).
 #include <bit>
+#include <cstdlib>
 #include <type_traits>
 
 #include "elementwise.h"
@@ -81,6 +82,32 @@ void insert(Warp& warp, const Instruction& instruction, uint32_t lanes) {
     return (b[lane] & ~mask) | (a[lane] << position & mask);
   });
 }
+
+// fns d, mask, base, offset: the place of the |offset|-th set bit from `base`, upwards or downwards; with 0
+// `base` itself, if it is set. All ones: there is none.
+struct FindNthSet {
+  static uint32_t of(uint32_t mask, uint32_t base, uint32_t offset) {
+    const int n = static_cast<int32_t>(offset), step = n < 0 ? -1 : 1;
+    int64_t left = n == 0 ? 1 : std::abs(int64_t{n});
+    for (int64_t at = static_cast<int32_t>(base); at >= 0 && at < 32; at += step) {
+      if (mask >> at & 1 && --left == 0) return static_cast<uint32_t>(at);
+      if (n == 0) break;
+    }
+    return ~0u;
+  }
+};
+
+// szext.wrap and .clamp d, a, n: the low n bits of a, extended by their sign or zeros
+template <bool clamp>
+struct ExtendField {
+  template <class T>
+  static T of(T a, uint32_t n) {
+    if (clamp && n >= 32) return a;
+    n &= 31;
+    if (n == 0) return 0;
+    return static_cast<T>(static_cast<T>(static_cast<uint32_t>(a) << (32 - n)) >> (32 - n));
+  }
+};
 
 // bmsk.wrap and .clamp d, position, length
 template <bool clamp>
@@ -219,6 +246,15 @@ Handler mask(Type type, Draft&) {
   return type == Type::b32 ? binary<Mask<clamp>, uint32_t, uint32_t, uint32_t> : nullptr;
 }
 
+Handler find_nth_set(Type type, Draft&) {
+  return type == Type::b32 ? ternary<FindNthSet, uint32_t, uint32_t, uint32_t, uint32_t> : nullptr;
+}
+template <bool clamp>
+Handler extend_field(Type type, Draft&) {
+  if (type == Type::u32) return binary<ExtendField<clamp>, uint32_t, uint32_t, uint32_t>;
+  return type == Type::s32 ? binary<ExtendField<clamp>, int32_t, int32_t, uint32_t> : nullptr;
+}
+
 constexpr Form kForms[] = {
     {"popc", "ds", to_word<PopulationCount>},
     {"clz", "ds", to_word<LeadingZeros>},
@@ -227,6 +263,9 @@ constexpr Form kForms[] = {
     {"bfind.shiftamt", "ds", find_bit<true>},
     {"bfe", "dsuu", extract},
     {"bfi", "dssuu", insert_field},
+    {"fns", "dsuu", find_nth_set},
+    {"szext.wrap", "dsu", extend_field<false>},
+    {"szext.clamp", "dsu", extend_field<true>},
     {"bmsk.wrap", "duu", mask<false>},
     {"bmsk.clamp", "duu", mask<true>},
 };

@@ -101,6 +101,20 @@ float directed(float nearest, bool over, bool under, uint8_t rounding) {
   return nearest;
 }
 
+// The 16 bits of `value` in the format.
+template <class Format>
+uint16_t directed_half(double value, uint8_t rounding) {
+  const uint16_t nearest = Format::from(value);
+  const double back = Format::to_float(nearest);
+  if (!std::isfinite(value) || back == value) return nearest;
+  const bool over = back > value, negative = nearest & 0x8000;
+  const bool to_zero = rounding == rz   ? over != negative
+                       : rounding == rm ? over && !negative
+                                        : rounding == rp && !over && negative;
+  const bool away = rounding == rm ? over && negative : rounding == rp && !over && !negative;
+  return static_cast<uint16_t>(to_zero ? nearest - 1 : away ? nearest + 1 : nearest);
+}
+
 uint64_t from_integer_to_float(__int128 value, const Conversion& conversion) {
   switch (conversion.to) {
     case Type::f32: {
@@ -121,7 +135,8 @@ uint64_t from_integer_to_float(__int128 value, const Conversion& conversion) {
       // Integers above 2^53 are infinite or rounded to 16 bits from far away: a double with a sticky bit.
       const double nearest = static_cast<double>(value);
       const double exact = odd_sum(nearest, static_cast<double>(value - static_cast<__int128>(nearest)));
-      return conversion.to == Type::bf16 ? BFloat::from(exact) : Half::from(exact);
+      return conversion.to == Type::bf16 ? directed_half<BFloat>(exact, conversion.rounding)
+                                         : directed_half<Half>(exact, conversion.rounding);
     }
   }
 }
@@ -146,14 +161,9 @@ uint64_t to_float(double value, const Conversion& conversion) {
   const float nearest = static_cast<float>(value);
   switch (conversion.to) {
     case Type::f16:
-      if (conversion.rounding == rz && value == value && std::fabs(value) < HUGE_VAL) {
-        const uint16_t half = Half::from(value);  // nearest; one less if that is too large
-        return std::fabs(half_to_float(half)) > std::fabs(value) ? half - 1u : half;
-      }
-      return Half::from(value);
+      return directed_half<Half>(value, conversion.rounding);
     case Type::bf16:
-      if (conversion.rounding == rz && value == value) return float_to_bits(round_to_odd(value)) >> 16;
-      return BFloat::from(value);
+      return directed_half<BFloat>(value, conversion.rounding);
     case Type::tf32:
       if (conversion.rounding == rna) return float_to_bits(to_tf32_ties_away(nearest));
       return conversion.rounding == rz ? float_to_bits(nearest) & kTf32Mask
@@ -347,8 +357,6 @@ bool decode_cvt(Decoder& decoder, Draft& draft) {
     return true;
   }
   if (draft.has("satfinite") || from == Type::none || to == Type::none) return false;
-  if ((to == Type::f16 || to == Type::bf16) && (instruction.variant == rm || instruction.variant == rp))
-    return false;
   instruction.option = draft.has("sat");
   instruction.bytes = draft.has("ftz");
   instruction.immediate = static_cast<int64_t>(from);

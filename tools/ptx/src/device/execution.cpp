@@ -10,6 +10,7 @@
 #include "barrier.h"
 #include "cluster.h"
 #include "fault.h"
+#include "place.h"
 #include "wgmma.h"
 
 namespace ptx {
@@ -107,11 +108,30 @@ void run_converged(Warp& warp, const Instruction& instruction, uint32_t lanes) {
     uint32_t group = lanes;
     if (!instruction.aligned) {
       const uint32_t* const masks = masks_of(warp, instruction);
-      if (lanes & ~masks[std::countr_zero(lanes)]) group = with_first_mask(masks, lanes);
+      const uint32_t mask = masks[std::countr_zero(lanes)];
+      if (lanes & ~mask) group = with_first_mask(masks, lanes);
+      if (group & ~mask)
+        fail(kLaunchFailure, "lanes ", hex(group & ~mask), " execute an instruction for the lanes ",
+             hex(mask), ", to which they do not belong");
     }
     instruction.run(warp, instruction, group);
     lanes &= ~group;
   }
+}
+
+// All lanes that are left are parked.
+[[noreturn]] void fail_parked(Warp& warp, const Code& code) {
+  std::string places;
+  for (uint32_t left = warp.parked; left != 0;) {
+    const int32_t place = warp.lane_pc[std::countr_zero(left)];
+    const uint32_t group = parked_at(warp, place);
+    left &= ~group;
+    warp.at = &code.instructions[static_cast<size_t>(place)];
+    warp.active = group;
+    places += concat(places.empty() ? "" : "; ", "lanes ", hex(group), " at ",
+                     describe_instruction(*warp.block->launch, warp.at));
+  }
+  fail(kLaunchFailure, "lanes of a warp wait for each other at different instructions: ", places);
 }
 
 // Chooses lanes to run. False: none can.
@@ -131,9 +151,7 @@ bool choose(Warp& warp, const Code& code) {
     return true;
   }
   if (warp.parked != 0 && warp.waiting == 0 && warp.yielded == 0) {
-    warp.at = &code.instructions[static_cast<size_t>(warp.lane_pc[std::countr_zero(warp.parked)])];
-    fail(kLaunchFailure, "lanes ", hex(warp.parked), " wait at an instruction for lanes ",
-         hex(warp.live & ~warp.parked), ", which do not come to it");
+    fail_parked(warp, code);
   }
   return false;
 }

@@ -1,4 +1,6 @@
 // Integer arithmetic (PTX ISA 9.7.1), logic and shifts (9.7.8).
+#include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "elementwise.h"
@@ -148,6 +150,21 @@ struct ShiftRight {
   }
 };
 
+// .sat: of s32 alone.
+int32_t saturated(int64_t value) {
+  constexpr int64_t kLeast = std::numeric_limits<int32_t>::min(), kMost = std::numeric_limits<int32_t>::max();
+  return static_cast<int32_t>(std::clamp(value, kLeast, kMost));
+}
+struct AddSaturated {
+  static int32_t of(int32_t a, int32_t b) { return saturated(int64_t{a} + b); }
+};
+struct SubtractSaturated {
+  static int32_t of(int32_t a, int32_t b) { return saturated(int64_t{a} - b); }
+};
+struct MultiplyAddHighSaturated {
+  static int32_t of(int32_t a, int32_t b, int32_t c) { return saturated(int64_t{product_high(a, b)} + c); }
+};
+
 // Calls f<T>() with the C++ type of an integer type; `bits`: .b types, too.
 template <class Chooser>
 Handler by_integer(Type type, bool bits, Chooser chooser) {
@@ -230,6 +247,15 @@ Handler sum_of_24_bits(Type type, Draft&) {
   return type == Type::s32 ? ternary<Operation, int32_t, int32_t, int32_t, int32_t> : nullptr;
 }
 
+template <class Operation>
+Handler two_saturated(Type type, Draft&) {
+  return type == Type::s32 ? binary<Operation, int32_t, int32_t, int32_t> : nullptr;
+}
+template <class Operation>
+Handler three_saturated(Type type, Draft&) {
+  return type == Type::s32 ? ternary<Operation, int32_t, int32_t, int32_t, int32_t> : nullptr;
+}
+
 constexpr Form kForms[] = {
     {"add", "dss", two_sources<Add>},
     {"sub", "dss", two_sources<Subtract>},
@@ -238,6 +264,9 @@ constexpr Form kForms[] = {
     {"mul.wide", "dss", wide_product<MultiplyWide>},
     {"mad.lo", "dsss", three_sources<MultiplyAddLow>},
     {"mad.hi", "dsss", three_sources<MultiplyAddHigh>},
+    {"add.sat", "dss", two_saturated<AddSaturated>},
+    {"sub.sat", "dss", two_saturated<SubtractSaturated>},
+    {"mad.hi.sat", "dsss", three_saturated<MultiplyAddHighSaturated>},
     {"mad.wide", "dssw", wide_sum<MultiplyAddWide>},
     {"mul24.lo", "dss", product_of_24_bits<Multiply24Low>},
     {"mul24.hi", "dss", product_of_24_bits<Multiply24High>},

@@ -20,6 +20,7 @@ namespace ptx {
 struct Fault {
   int error;  // a cudaError_t
   std::string text;
+  int lane = -1;  // of the warp, whose access is wrong; -1: not one lane alone
 };
 
 // The PTX of one translation unit, with the memory of its variables. The host loads a module once per device

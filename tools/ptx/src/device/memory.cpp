@@ -116,7 +116,9 @@ char* shared_pointer(const Block& self, uint32_t address, uint32_t bytes, uint32
   return block.shared.data() + at;
 }
 
-char* lane_pointer(Warp& warp, Space space, uint64_t address, uint32_t bytes, Access access, int lane) {
+namespace {
+
+char* checked_pointer(Warp& warp, Space space, uint64_t address, uint32_t bytes, Access access, int lane) {
   if (space == Space::generic) {
     const uint64_t window = address >> kWindowShift;
     space = window == 1 ? Space::shared_cluster : window == 2 ? Space::local : Space::global;
@@ -164,6 +166,17 @@ char* lane_pointer(Warp& warp, Space space, uint64_t address, uint32_t bytes, Ac
       if (space != Space::constant)
         note_global_access(warp, address, bytes, access != Access::read, warp.strong);
       return reinterpret_cast<char*>(address);
+  }
+}
+
+}  // namespace
+
+char* lane_pointer(Warp& warp, Space space, uint64_t address, uint32_t bytes, Access access, int lane) {
+  try {
+    return checked_pointer(warp, space, address, bytes, access, lane);
+  } catch (Fault& fault) {
+    fault.lane = lane;
+    throw;
   }
 }
 

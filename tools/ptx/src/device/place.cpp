@@ -54,8 +54,12 @@ std::string describe_launch(const LaunchState& launch) {
                 " bytes of dynamic shared memory");
 }
 
-std::string describe_warp(const Warp& warp) {
-  return concat(warp_name(warp), ", lanes ", hex(warp.active), " at ", place_of(warp));
+std::string describe_warp(const Warp& warp, int lane) {
+  if (lane < 0) return concat(warp_name(warp), ", lanes ", hex(warp.active), " at ", place_of(warp));
+  const uint32_t* const block = warp.block->launch->shape.block;
+  const uint32_t thread = thread_of(warp, lane);
+  return concat(warp_name(warp), ", lane ", lane, ", thread (", thread % block[0], ", ",
+                thread / block[0] % block[1], ", ", thread / block[0] / block[1], ") at ", place_of(warp));
 }
 
 std::string describe_waiting(const Warp& warp) {

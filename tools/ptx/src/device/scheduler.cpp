@@ -73,7 +73,8 @@ class Turns {
         }
       }
     } catch (Fault& fault) {
-      throw Fault{fault.error, fault.text + describe(fault)};
+      fault.text += describe(fault);
+      throw;
     }
   }
 
@@ -240,7 +241,7 @@ class Turns {
 
   std::string describe(const Fault& fault) const {
     std::string text = "\n  " + describe_launch(state_);
-    if (running_) return text + "\n  " + describe_warp(*running_);
+    if (running_) return text + "\n  " + describe_warp(*running_, fault.lane);
     if (fault.text.find("deadlock") == std::string::npos) return text;
     int described = 0;
     for (const Resident& resident : resident_)

@@ -57,7 +57,7 @@ void SharedShadow::fail_unwritten(uint32_t offset, uint32_t bytes, uint32_t rank
   const uint8_t* const state = state_.data() + offset;
   const uint32_t at = static_cast<uint32_t>(std::find(state, state + bytes, kUnwritten) - state);
   fail(kLaunchFailure, "read of shared memory at ", hex(address_of(offset + at, rank)),
-       ", which nothing has written, or to which a bulk copy is under way");
+       ", which nothing has written, or only an asynchronous copy that has not been waited for");
 }
 
 void SharedShadow::check_load(uint32_t offset, uint32_t bytes, uint32_t rank) const {

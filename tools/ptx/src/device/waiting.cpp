@@ -63,7 +63,7 @@ Waiting follow(Warp& warp, const Code& code) {
   const Watch watch(warp);
   cluster.progress = false;
   State seen(warp, code);
-  Waiting since_seen = Waiting::in_cluster, ever = Waiting::in_cluster;
+  Waiting waiting = Waiting::in_cluster;
   for (int step = 1, save_at = 2; step <= kMostSteps; ++step) {
     int64_t executed = 0;
     const uint32_t live = warp.live;
@@ -71,15 +71,13 @@ Waiting follow(Warp& warp, const Code& code) {
     if (pause == Pause::blocked && executed == 0) return Waiting::in_cluster;
     if (pause == Pause::blocked || warp.live != live || warp.changed || cluster.progress || warp.at->changes)
       return Waiting::works;
-    if (warp.at->flow == Flow::attempt || warp.at->flow == Flow::sleep)
-      ever = since_seen = Waiting::for_memory;
-    if (seen.is_of(warp)) return since_seen;
+    if (warp.at->flow == Flow::attempt || warp.at->flow == Flow::sleep) waiting = Waiting::for_memory;
+    if (seen.is_of(warp)) return waiting;
     if (step != save_at) continue;
     save_at *= 2;
     seen = State(warp, code);
-    since_seen = Waiting::in_cluster;
   }
-  return ever == Waiting::for_memory ? Waiting::counting : Waiting::works;
+  return waiting == Waiting::for_memory ? Waiting::counting : Waiting::works;
 }
 
 }  // namespace ptx

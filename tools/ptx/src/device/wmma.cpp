@@ -1,6 +1,8 @@
 // wmma (PTX ISA 9.7.14.3, 9.7.14.4). The ISA does not specify the layout of fragments; here element e of lane
 // l is number l n + e of the matrix in row-major order, modulo its size: fragments of f16 hold each element
 // twice.
+#include <cmath>
+
 #include "block.h"
 #include "fault.h"
 #include "float_bits.h"
@@ -134,6 +136,36 @@ void multiply(Warp& warp, const Instruction& instruction, uint32_t) {
   }
 }
 
+// m8n8k4 of f64: a fused multiply-add for each k.
+void multiply_doubles(Warp& warp, const Instruction& instruction, uint32_t) {
+  constexpr int kRows = 8, kK = 4, kInLane = 2;
+  double a[kRows * kK], b[kK * kRows];
+  for (int lane = 0; lane < kWarpSize; ++lane) {
+    a[lane] = values<double>(warp, instruction, kInLane)[lane];
+    b[lane] = values<double>(warp, instruction, kInLane + 1)[lane];
+  }
+  for (int lane = 0; lane < kWarpSize; ++lane) {
+    for (int e = 0; e < kInLane; ++e) {
+      const int index = lane * kInLane + e, row = index / kRows, column = index % kRows;
+      double sum = values<double>(warp, instruction, kInLane + 2 + e)[lane];
+      for (int k = 0; k < kK; ++k) sum = std::fma(a[row * kK + k], b[k * kRows + column], sum);
+      values<double>(warp, instruction, e)[lane] = sum;
+    }
+  }
+}
+
+bool decode_doubles(Decoder& decoder, Draft& draft) {
+  constexpr size_t kRegisters[] = {2, 1, 1, 2};
+  draft.instruction.run = multiply_doubles;
+  for (size_t n = 0; n < 4; ++n) {
+    const std::vector<std::string_view> fragment = elements_of(draft.arguments.at(n));
+    if (fragment.size() != kRegisters[n]) return false;
+    for (const std::string_view text : fragment)
+      draft.add(n == 0 ? decoder.destination(text) : decoder.source(text, 8));
+  }
+  return true;
+}
+
 bool read_shape(const Draft& draft, int (&shape)[3], size_t* part) {
   for (size_t n = 1; n < draft.parts.size(); ++n) {
     std::string_view text = draft.parts[n];
@@ -151,11 +183,11 @@ bool read_shape(const Draft& draft, int (&shape)[3], size_t* part) {
 bool decode_fragment(Decoder& decoder, Draft& draft, const int (&shape)[3], bool is_load) {
   Instruction& instruction = draft.instruction;
   const int bytes = type_bytes(draft.type());
-  if (bytes <= 0 || bytes > 4) return false;
+  if (bytes <= 0 || bytes > 8) return false;
   const char fragment = draft.parts[2][0];
   const int rows = fragment == 'b' ? shape[2] : shape[0], columns = fragment == 'a' ? shape[2] : shape[1];
   const std::vector<std::string_view> registers = elements_of(draft.arguments.at(is_load ? 0 : 1));
-  const int per = 4 / bytes, elements = static_cast<int>(registers.size()) * per;
+  const int per = bytes > 4 ? 1 : 4 / bytes, elements = static_cast<int>(registers.size()) * per;
   if (elements * kWarpSize % (rows * columns) != 0) return false;
   instruction.run = is_load ? load : store;
   instruction.option = draft.has("col");
@@ -166,7 +198,7 @@ bool decode_fragment(Decoder& decoder, Draft& draft, const int (&shape)[3], bool
                 ? decoder.source(draft.arguments[2], 4)
                 : decoder.constant(static_cast<uint64_t>(instruction.option ? rows : columns), 4));
   for (const std::string_view text : registers)
-    draft.add(is_load ? decoder.destination(text) : decoder.source(text, 4));
+    draft.add(is_load ? decoder.destination(text) : decoder.source(text, bytes > 4 ? bytes : 4));
   return true;
 }
 
@@ -183,6 +215,9 @@ bool decode_wmma(Decoder& decoder, Draft& draft) {
   // wmma.mma.sync.aligned.alayout.blayout.shape.dtype[.atype.btype].ctype
   std::vector<std::string_view> types(draft.parts.begin() + static_cast<std::ptrdiff_t>(part) + 1,
                                       draft.parts.end());
+  if (draft.has("f64"))
+    return draft.has("m8n8k4") && (!draft.has("rz") && !draft.has("rm") && !draft.has("rp")) &&
+           decode_doubles(decoder, draft);
   std::erase(types, "satfinite");
   if (types.size() != 2 && types.size() != 4) return false;
   const Type a = types.size() == 4 ? type_named(types[1]) : Type::f16;

@@ -19,7 +19,7 @@ class DeviceMemory final : public MemoryMap {
     const simt::Memory& memory = simt::Runtime::of_workers().memory;
     const auto range = memory.find(reinterpret_cast<const void*>(address));
     if (!range) {
-      *problem = "neither device memory nor pinned host memory (pageable host memory, or freed already?)";
+      *problem = memory.unknown(reinterpret_cast<const void*>(address));
       return false;
     }
     if (address == range->begin + range->bytes) {

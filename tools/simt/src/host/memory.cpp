@@ -178,6 +178,28 @@ std::optional<Memory::Range> Memory::find(const void* address) const {
   return range ? std::optional(*range) : std::nullopt;
 }
 
+std::string Memory::unknown(const void* pointer) const {
+  constexpr uintptr_t kNear = 4096;  // bytes
+  std::shared_lock lock(mutex_);
+  const uintptr_t address = address_of(pointer);
+  const auto after = ranges_.upper_bound(address);
+  const auto near = [](uintptr_t distance, const char* side, const Range& range) {
+    return joined(counted(distance, "byte"), side, "an allocation of ", counted(range.bytes, "byte"),
+                  " (or freed already?)");
+  };
+  if (after != ranges_.begin()) {
+    const Range& range = std::prev(after)->second;
+    const uintptr_t behind = address - range.begin - range.bytes;
+    if (!range.registered && behind < kNear) return near(behind, " behind ", range);
+  }
+  if (after != ranges_.end()) {
+    const Range& range = after->second;
+    if (!range.registered && range.begin - address <= kNear)
+      return near(range.begin - address, " before ", range);
+  }
+  return kUnknown;
+}
+
 bool Memory::finds_all(const void* argument, const std::vector<size_t>& offsets) const {
   std::shared_lock lock(mutex_);
   return std::all_of(offsets.begin(), offsets.end(), [&](size_t offset) {

@@ -78,7 +78,8 @@ class Memory {
   bool may_access(int device, const Range& range) const;
   // "is memory of device 1, which device 0 may not touch; call ... first"
   static std::string refusal(int device, const Range& range);
-  // What an address is that find() does not know.
+  // What an address is that find() does not know: how far from an allocation it is, or kUnknown.
+  std::string unknown(const void* address) const;
   static constexpr const char* kUnknown =
       "neither device memory nor pinned host memory (pageable host memory, or freed already?)";
   // Calls work(pool), guarded by the lock.
