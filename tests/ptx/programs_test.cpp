@@ -195,6 +195,23 @@ TEST(PtxPrograms, AFolderWithoutTheLibraryIsRefused) {
   EXPECT_NE(result.status, 0);
 }
 
+// A kernel polls memory of the host, with and without a pause, until the host writes it.
+TEST(PtxPrograms, AKernelMayWaitForTheHost) {
+  for (const char* name : {"loop", "sleep", "copy"}) {
+    const Result result = run("PTX_PATIENCE=1 " + program("released ") + name);
+    EXPECT_EQ(result.text, "cudaSuccess\nreleased after 2 seconds: 7\n") << name;
+  }
+}
+
+TEST(PtxPrograms, APatienceIsAWholeNumberOfSeconds) {
+  for (const char* value : {"0", "1.5", "-1", "ten", "1000001"}) {
+    const Result result = run("PTX_PATIENCE=" + std::string(value) + " " + program("sum_none"));
+    EXPECT_EQ(result.text, "ptx: PTX_PATIENCE=" + std::string(value) +
+                               ": not a whole number of seconds from 1 to 1000000\n");
+    EXPECT_NE(result.status, 0);
+  }
+}
+
 TEST(PtxPrograms, AnUnknownSettingIsRefused) {
   const Result result = run("PTX_LATE=copies,never " + program("sum_none"));
   EXPECT_NE(result.text.find("PTX_LATE=copies,never: 'never' is not one of: copies, bulk, products, none"),
@@ -222,7 +239,7 @@ class PtxMistakes : public testing::TestWithParam<Mistake> {};
 
 TEST_P(PtxMistakes, TheMessageNamesTheLine) {
   const Mistake& mistake = GetParam();
-  const Result result = run(program("wrong ") + mistake.name);
+  const Result result = run("PTX_PATIENCE=1 " + program("wrong ") + mistake.name);
   EXPECT_NE(result.text.find(mistake.message), std::string::npos) << result.text;
   EXPECT_NE(result.text.find(std::string(mistake.error) + "\n"), std::string::npos) << result.text;
   if (mistake.error == std::string("cudaSuccess")) return;
@@ -233,6 +250,7 @@ TEST_P(PtxMistakes, TheMessageNamesTheLine) {
 constexpr Mistake kMistakes[] = {
     {"none", "cudaSuccess", ""},
     {"out_of_bounds", "cudaErrorIllegalAddress", "the end of an allocation of 256 bytes"},
+    {"before", "cudaErrorIllegalAddress", "4 bytes before an allocation of 256 bytes"},
     {"misaligned", "cudaErrorMisalignedAddress", "misaligned store of 8 bytes"},
     {"freed", "cudaErrorIllegalAddress", "neither device memory nor pinned host memory"},
     {"host_pointer", "cudaErrorIllegalAddress", "neither device memory nor pinned host memory"},
@@ -243,6 +261,10 @@ constexpr Mistake kMistakes[] = {
     {"unwritten", "cudaErrorLaunchFailure", "unwritten"},
     {"no_assertion", "cudaErrorAssert", "x[threadIdx.x] == 1"},
     {"trap", "cudaErrorLaunchFailure", "trap"},
+    {"held_lock", "cudaErrorLaunchFailure", "deadlock: for 1 seconds the warps have only waited in loops"},
+    {"two_barriers", "cudaErrorLaunchFailure",
+     "lanes of a warp wait for each other at different instructions"},
+    {"own_mask", "cudaErrorLaunchFailure", "lanes 0xffff0000 execute an instruction for the lanes 0xffff"},
 };
 INSTANTIATE_TEST_SUITE_P(, PtxMistakes, testing::ValuesIn(kMistakes),
                          [](const auto& info) { return std::string(info.param.name); });

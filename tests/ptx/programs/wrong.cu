@@ -9,6 +9,10 @@ __global__ void out_of_bounds(float* x, int n) {
   if (i <= n) x[i] = 1;  // mistake: out_of_bounds
 }
 
+__global__ void before(float* x) {
+  x[-1] = 1;  // mistake: before
+}
+
 __global__ void misaligned(float* x) {
   reinterpret_cast<float2*>(x + 1)[threadIdx.x] = {1, 2};  // mistake: misaligned
 }
@@ -58,6 +62,25 @@ __global__ void trap(const float* x) {
   if (x[threadIdx.x] == 0) __trap();  // mistake: trap
 }
 
+__global__ void held_lock(int* lock) {
+  while (atomicCAS(lock, 0, 1) != 0) {  // mistake: held_lock
+  }
+}
+
+__global__ void two_barriers(float* y) {
+  if (threadIdx.x < 16) {
+    __syncthreads();  // mistake: two_barriers
+    y[threadIdx.x] = 1;
+  } else {
+    __syncthreads();
+    y[threadIdx.x] = 2;
+  }
+}
+
+__global__ void own_mask(float* y) {
+  y[threadIdx.x] = __shfl_sync(0xffff, y[threadIdx.x], 1);  // mistake: own_mask
+}
+
 int main(int count, char** names) {
   const char* const name = count > 1 ? names[1] : "";
   float *x, *y;
@@ -66,6 +89,7 @@ int main(int count, char** names) {
   cudaMemset(x, 0, 64 * sizeof(float));
   cudaMemset(y, 0, 64 * sizeof(float));
   if (!std::strcmp(name, "out_of_bounds")) out_of_bounds<<<2, 64>>>(x, 64);
+  if (!std::strcmp(name, "before")) before<<<1, 1>>>(x);
   if (!std::strcmp(name, "misaligned")) misaligned<<<1, 16>>>(x);
   if (!std::strcmp(name, "freed")) {
     cudaFree(x);
@@ -84,6 +108,9 @@ int main(int count, char** names) {
   if (!std::strcmp(name, "unwritten")) unwritten<<<1, 64>>>(y);
   if (!std::strcmp(name, "no_assertion")) no_assertion<<<1, 32>>>(x);
   if (!std::strcmp(name, "trap")) trap<<<1, 32>>>(x);
+  if (!std::strcmp(name, "held_lock")) held_lock<<<2, 1>>>(reinterpret_cast<int*>(x));
+  if (!std::strcmp(name, "two_barriers")) two_barriers<<<1, 32>>>(y);
+  if (!std::strcmp(name, "own_mask")) own_mask<<<1, 32>>>(y);
   std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
   return 0;
 }

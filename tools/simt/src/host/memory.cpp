@@ -185,7 +185,7 @@ std::string Memory::unknown(const void* pointer) const {
   const auto after = ranges_.upper_bound(address);
   const auto near = [](uintptr_t distance, const char* side, const Range& range) {
     return joined(counted(distance, "byte"), side, "an allocation of ", counted(range.bytes, "byte"),
-                  " (or freed already?)");
+                  " (pageable host memory, or freed already?)");
   };
   if (after != ranges_.begin()) {
     const Range& range = std::prev(after)->second;
