@@ -252,7 +252,7 @@ constexpr Mistake kMistakes[] = {
     {"out_of_bounds", "cudaErrorIllegalAddress", "the end of an allocation of 256 bytes"},
     {"before", "cudaErrorIllegalAddress", "4 bytes before an allocation of 256 bytes"},
     {"misaligned", "cudaErrorMisalignedAddress", "misaligned store of 8 bytes"},
-    {"freed", "cudaErrorIllegalAddress", "neither device memory nor pinned host memory"},
+    {"freed", "cudaErrorIllegalAddress", "memory of 256 bytes that has been freed"},
     {"host_pointer", "cudaErrorIllegalAddress", "neither device memory nor pinned host memory"},
     {"other_device", "cudaErrorIllegalAddress", "memory of device 0, which device 1 may not touch"},
     {"shared_end", "cudaErrorIllegalAddress", "the block has 256 bytes"},

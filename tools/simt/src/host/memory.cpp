@@ -107,6 +107,7 @@ cudaError_t Memory::release(void* pointer, bool host) {
       return cudaErrorInvalidValue;
     if (!host) used_[static_cast<size_t>(found->second.device)] -= found->second.bytes;
     if (found->second.pool) found->second.pool->used -= found->second.bytes;
+    freed_[next_freed_++ % freed_.size()] = {found->second.begin, found->second.bytes};
     ranges_.erase(found);
     ++generation_;
   }
@@ -182,10 +183,13 @@ std::string Memory::unknown(const void* pointer) const {
   constexpr uintptr_t kNear = 4096;  // bytes
   std::shared_lock lock(mutex_);
   const uintptr_t address = address_of(pointer);
+  for (const Freed& freed : freed_)
+    if (address - freed.begin < freed.bytes)
+      return joined("memory of ", counted(freed.bytes, "byte"), " that has been freed");
   const auto after = ranges_.upper_bound(address);
   const auto near = [](uintptr_t distance, const char* side, const Range& range) {
     return joined(counted(distance, "byte"), side, "an allocation of ", counted(range.bytes, "byte"),
-                  " (pageable host memory, or freed already?)");
+                  " (or pageable host memory?)");
   };
   if (after != ranges_.begin()) {
     const Range& range = std::prev(after)->second;

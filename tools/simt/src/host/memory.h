@@ -5,6 +5,7 @@
 #include <simt/kernel.h>
 #include <simt/launch.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -78,7 +79,7 @@ class Memory {
   bool may_access(int device, const Range& range) const;
   // "is memory of device 1, which device 0 may not touch; call ... first"
   static std::string refusal(int device, const Range& range);
-  // What an address is that find() does not know: how far from an allocation it is, or kUnknown.
+  // What an address is that find() does not know: freed, how far from an allocation it is, or kUnknown.
   std::string unknown(const void* address) const;
   static constexpr const char* kUnknown =
       "neither device memory nor pinned host memory (pageable host memory, or freed already?)";
@@ -115,6 +116,12 @@ class Memory {
   GuardedArena arena_;
   mutable std::shared_mutex mutex_;
   std::map<uintptr_t, Range> ranges_;
+  struct Freed {
+    uintptr_t begin = 0;
+    size_t bytes = 0;
+  };
+  std::array<Freed, 64> freed_;  // the latest, for messages
+  size_t next_freed_ = 0;
   std::vector<size_t> limit_;
   std::vector<size_t> used_;
   std::vector<std::vector<bool>> peers_;         // [device][owner]
