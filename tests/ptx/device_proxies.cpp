@@ -146,7 +146,8 @@ TEST(PtxDeviceProxies, AReadOfTheDestinationOfABulkCopyWaits) {
   EXPECT_EQ(run_rule(before + wait + read, rule, true).error, 0);
   const ptx::Fault fault = run_rule(before + read + wait, rule, true);
   EXPECT_EQ(fault.error, kLaunchFailure);
-  EXPECT_NE(fault.text.find("only an asynchronous copy that has not been waited for"), std::string::npos) << fault.text;
+  EXPECT_NE(fault.text.find("only an asynchronous copy that has not been waited for"), std::string::npos)
+      << fault.text;
 }
 
 TEST(PtxDeviceProxies, AnMBarrierIsVisibleToTheClusterBehindAFence) {

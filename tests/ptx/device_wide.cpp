@@ -157,7 +157,8 @@ TEST(PtxDeviceAsyncStores, AReadBeforeTheWaitIsAFault) {
   std::vector<uint32_t> out(16);
   const ptx::Fault fault = send(kSend + kRead + kWait + kEnd, {true, true, true, false}, out);
   EXPECT_EQ(fault.error, kLaunchFailure);
-  EXPECT_NE(fault.text.find("only an asynchronous copy that has not been waited for"), std::string::npos) << fault.text;
+  EXPECT_NE(fault.text.find("only an asynchronous copy that has not been waited for"), std::string::npos)
+      << fault.text;
 }
 
 TEST(PtxDeviceAsyncStores, TheMBarrierIsOfTheSameBlock) {

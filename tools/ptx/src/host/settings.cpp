@@ -50,14 +50,13 @@ bool read_words(const char* name, std::span<const Word> words) {
 }
 
 void read_seconds(const char* name, std::chrono::seconds* seconds) {
-  constexpr int kMost = 1'000'000;
   const char* const text = std::getenv(name);
   if (!text || !*text) return;
   int value = 0;
   const char* const end = text + std::strlen(text);
   const auto [stop, problem] = std::from_chars(text, end, value);
-  if (problem != std::errc{} || stop != end || value < 1 || value > kMost)
-    refuse(name, text, "not a whole number of seconds from 1 to " + std::to_string(kMost));
+  if (problem != std::errc{} || stop != end || value < 1 || value > 1'000'000)
+    refuse(name, text, "not a whole number of seconds from 1 to 1000000");
   *seconds = std::chrono::seconds(value);
 }
 
