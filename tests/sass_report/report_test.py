@@ -4,6 +4,7 @@ import json
 import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tools"))
-from sass_report import budget, collect, compile, occupancy, present, sass  # noqa: E402
+from sass_report import budget, collect, compile, fat_binary, occupancy, present, sass  # noqa: E402
 
 
 def listing(name):
@@ -426,6 +427,45 @@ class Readme(unittest.TestCase):
             cells = f"| {row['registers']} | {100 * row['fma_share']:.1f} % | {pipes[row['bound']]} |"
             shown = re.search(rf"^\| {number} \| [^|]+ (\|.*\|)$", self.text, re.MULTILINE)
             self.assertEqual(shown and shown[1], cells, f"rung {number}")
+
+
+class FatBinaries(unittest.TestCase):
+    """As nvcc 13.0 writes them."""
+
+    @staticmethod
+    def entry(kind, architecture, payload, whole=0):
+        return struct.pack("<HHIQ12xI24xQ", kind, 0x101, 64, len(payload), architecture, whole) + payload
+
+    @staticmethod
+    def fat_binary(*entries):
+        return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, sum(map(len, entries))) + b"".join(entries)
+
+    def setUp(self):
+        ptx, code = self.entry(1, 90, b"p" * 40, 400), self.entry(2, 90, b"c" * 100, 2000)
+        other = self.entry(2, 80, b"d" * 24)  # not compressed
+        self.file = (b"!<arch>\n" + self.fat_binary(ptx, code) + b"text" + self.fat_binary(other)
+                     + struct.pack("<I", 0xBA55ED50) + b"no fat binary follows this number, but other text")
+
+    def test_entries_of_all_fat_binaries_in_a_file(self):
+        self.assertEqual(fat_binary.code_of(self.file),
+                         [("PTX", 90, 104, 400), ("machine code", 90, 164, 2000),
+                          ("machine code", 80, 88, 24)])
+
+    def test_one_that_is_cut_off_is_none(self):
+        whole = self.fat_binary(self.entry(2, 90, b"c" * 100))
+        for length in range(len(whole)):
+            self.assertEqual(fat_binary.code_of(whole[:length]), [], length)
+
+    def test_sizes_are_added_by_architecture_and_kind(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "kernels.a"
+            file.write_bytes(self.file * 100_000)
+            lines = fat_binary.sizes([file, file])
+            self.assertEqual([line.split() for line in lines[1:]],
+                             [["8.0", "machine", "code", "17.60", "4.80"], ["9.0", "PTX", "20.80", "80.00"],
+                              ["9.0", "machine", "code", "32.80", "400.00"], ["all", "71.20", "484.80"]])
+            file.write_bytes(b"text")
+            self.assertEqual(fat_binary.sizes([file]), [f"there are no kernels in {file}"])
 
 
 if __name__ == "__main__":
