@@ -18,7 +18,7 @@ namespace rondo::program {
 namespace {
 
 TEST(RunProcess, LeavesVariablesOut) {
-  const TemporaryFolder folder("rondo-test");
+  const TemporaryFolder folder("rondo-process");
   const std::string output = folder.path() / "output";
   setenv("RONDO_TEST_A", "1", 1);
   setenv("RONDO_TEST_B", "2", 1);
@@ -29,7 +29,7 @@ TEST(RunProcess, LeavesVariablesOut) {
 }
 
 TEST(RunProcess, FilesHaveALimit) {
-  const TemporaryFolder folder("rondo-test");
+  const TemporaryFolder folder("rondo-process");
   const std::string output = folder.path() / "output";
   const ProcessEnd end = run_process({"sh", "-c", "sleep 0.2; exec head -c 20000 /dev/zero"},
                                      {.standard_output = output, .file_bytes = 5000});
@@ -66,7 +66,7 @@ class RunProcessInAnother : public ::testing::Test {
     const pid_t user = fork();
     if (user == 0) {
       setenv("TMPDIR", folder_.path().c_str(), 1);
-      const TemporaryFolder folder("rondo-test");
+      const TemporaryFolder folder("rondo-process");
       run_process({"sh", "-c", "echo > " + started_ + "; exec sleep 60"});
       _exit(0);
     }
@@ -105,7 +105,7 @@ TEST_F(RunProcessInAnother, EndsWithAKilledProcess) {
 }
 
 TEST(RunProcess, ProcessorTimeHasALimit) {
-  const TemporaryFolder folder("rondo-test");
+  const TemporaryFolder folder("rondo-process");
   const std::string output = folder.path() / "output";
   run_process({"sh", "-c", "ulimit -t"}, {.standard_output = output, .seconds = 3});
   EXPECT_EQ(RegularFile(output).contents<std::string>(100), concat(3 * sysconf(_SC_NPROCESSORS_CONF), "\n"));
