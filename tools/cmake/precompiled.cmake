@@ -3,9 +3,7 @@
 # so do builds with CMAKE_DISABLE_PRECOMPILE_HEADERS=ON.
 #
 # They are compiled once for all targets, and once for all tests, with GoogleTest's. The compilers refuse them
-# for a file with other flags, except the level of -O; such a file needs SKIP_PRECOMPILE_HEADERS. But g++ 12
-# optimises templates of the headers as these were precompiled: with those of -O3, two of the largest tests
-# take 1.6 times as long to compile with -O1.
+# for a file with other flags, except the level of -O; such a file needs SKIP_PRECOMPILE_HEADERS.
 #
 # Only with g++: clang also refuses another level of -O, which host code and kernels have.
 #
@@ -18,20 +16,16 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU OR CMAKE_CXX_COMPILER_LAUNCHER OR comp
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
-# rondo_precompile(NAME HEADER... [LIBS LIBRARY...] [FAST]): precompiles the standard headers and these, for
-# rondo_target(TARGET ... PRECOMPILED NAME). FAST: with -O1 in Release builds, for targets that all have
-# COMPILE_FAST.
+# rondo_precompile(NAME HEADER... [LIBS LIBRARY...]): precompiles the standard headers and these, for
+# rondo_target(TARGET ... PRECOMPILED NAME).
 function(rondo_precompile name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "FAST" "" LIBS)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" LIBS)
   add_library(${name} OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/precompiled.cpp)
   target_compile_features(${name} PRIVATE cxx_std_20)
   target_link_libraries(${name} PRIVATE ${arg_LIBS})
   if(NOT RONDO_CUDA)  # simt's flags without itself, because it is compiled with these headers, too
     target_compile_options(${name} PRIVATE $<TARGET_PROPERTY:simt,INTERFACE_COMPILE_OPTIONS>)
     target_link_libraries(${name} PRIVATE simt_kernel_options)
-  endif()
-  if(arg_FAST)
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
   target_precompile_headers(${name} PRIVATE
     <algorithm> <array> <atomic> <bit> <chrono> <cmath> <cstddef> <cstdint> <cstdio> <cstdlib> <cstring>
