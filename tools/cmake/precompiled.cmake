@@ -3,7 +3,8 @@
 # so do builds with CMAKE_DISABLE_PRECOMPILE_HEADERS=ON.
 #
 # They are compiled once for all targets, and once for all tests, with GoogleTest's. The compilers refuse them
-# for a file with other flags, except the level of -O; such a file needs SKIP_PRECOMPILE_HEADERS.
+# for a file with other flags, except the level of -O; such a file needs SKIP_PRECOMPILE_HEADERS. They are
+# compiled with the highest level, because g++ 12 crashes in a file with a higher one.
 #
 # Only with g++: clang also refuses another level of -O, which host code and kernels have.
 #
