@@ -261,7 +261,7 @@ constexpr Mistake kMistakes[] = {
     {"unwritten", "cudaErrorLaunchFailure", "unwritten"},
     {"no_assertion", "cudaErrorAssert", "x[threadIdx.x] == 1"},
     {"trap", "cudaErrorLaunchFailure", "trap"},
-    {"held_lock", "cudaErrorLaunchFailure", "deadlock: for 1 seconds the warps have only waited in loops"},
+    {"held_lock", "cudaErrorLaunchFailure", "deadlock: the warps have only waited in loops for 1 s"},
     {"two_barriers", "cudaErrorLaunchFailure",
      "lanes of a warp wait for each other at different instructions"},
     {"own_mask", "cudaErrorLaunchFailure", "lanes 0xffff0000 execute an instruction for the lanes 0xffff"},

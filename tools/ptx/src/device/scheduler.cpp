@@ -217,8 +217,8 @@ class Turns {
     const bool certain = waiting == Waiting::for_memory && (!launch_.host_waits || launch_.host_waits());
     const auto patience = launch_.patience * (certain ? 1 : kLongerPatience);
     if (now - *idle_since_ < patience) return;
-    fail(kLaunchFailure, "deadlock: for ", patience.count(),
-         " seconds the warps have only waited in loops (PTX_PATIENCE)");
+    fail(kLaunchFailure, "deadlock: the warps have only waited in loops for ", patience.count(),
+         " s (PTX_PATIENCE)");
   }
 
   // What the live warps wait for: of the one that is most likely to go on.
