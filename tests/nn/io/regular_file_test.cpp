@@ -117,9 +117,10 @@ TEST(RegularFileSources, NothingElseOpensFilesForReading) {
       }
     }
   }
-  EXPECT_EQ(found,
-            (std::set<std::string>{"durable_file.cpp", "main.cpp", "regular_file.cpp", "run_process.cpp"}))
-      << "the first one writes; the programs' standard streams are opened in main.cpp and run_process.cpp";
+  EXPECT_EQ(found, (std::set<std::string>{"durable_file.cpp", "main.cpp", "regular_file.cpp",
+                                          "run_process.cpp", "temporary_folder.cpp"}))
+      << "the first one writes; the programs' standard streams are opened in main.cpp and run_process.cpp, "
+         "and folders in temporary_folder.cpp";
 }
 
 }  // namespace
