@@ -1,7 +1,7 @@
 // TemporaryFolder: a new folder in TMPDIR, else in /tmp, which is removed with all that it has. A signal that
 // ends the program is deferred until it is removed; run_process() does not wait for the end of the other
-// program then. The folder is locked, so that the next of its name removes those of programs that SIGKILL or a
-// crash has ended.
+// program then. The folder is locked, so that the next of its name removes those of programs that SIGKILL or
+// a crash has ended.
 #pragma once
 
 #include <rondo/tools/rondo/support/deferred_signals.h>
