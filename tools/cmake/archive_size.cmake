@@ -19,7 +19,9 @@ endif()
 # Bytes of all archives: host code and symbols, and the kernels of each architecture, as binary or PTX.
 set(host 18000000)
 set(kernels 7000000)
-if(RONDO_LINE_TABLES)
+if(RONDO_PTX)  # less compressed
+  set(kernels 60000000)
+elseif(RONDO_LINE_TABLES)
   set(kernels 16000000)
 endif()
 list(LENGTH CMAKE_CUDA_ARCHITECTURES architectures)

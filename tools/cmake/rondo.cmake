@@ -146,13 +146,18 @@ function(rondo_target name)
     set_property(GLOBAL APPEND PROPERTY rondo_kernel_targets ${name})
   endif()
   if(RONDO_CUDA)
+    # `size` takes a quarter of nvcc's time. What the preset ptx builds is not installed.
+    set(compress_mode size)
+    if(RONDO_PTX)
+      set(compress_mode balance)
+    endif()
     # Register spills are performance bugs here: ptxas warns about them, and rondo_werror_nvcc turns them into
     # errors. Kernels are hidden: of two shared libraries with Rondo inside, each must launch its own. From
     # CUDA 13.0 on that is nvcc's default. Diagnostic 1407: launch() is hidden, and some of its instances are
     # local to a file, which are not visible anyway.
     target_compile_options(${name} PRIVATE
       $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${rondo_host_warnings} -Xptxas=-warn-spills
-        $<$<BOOL:${RONDO_LINE_TABLES}>:-lineinfo> --compress-mode=size --extended-lambda
+        $<$<BOOL:${RONDO_LINE_TABLES}>:-lineinfo> --compress-mode=${compress_mode} --extended-lambda
         --device-entity-has-hidden-visibility=true --static-global-template-stub=true
         --diag-suppress=1407>)
     if(rondo_werror_nvcc)
