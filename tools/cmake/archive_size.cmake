@@ -19,8 +19,8 @@ endif()
 # Bytes of all archives: host code and symbols, and the kernels of each architecture, as binary or PTX.
 set(host 18000000)
 set(kernels 7000000)
-if(RONDO_PTX)  # less compressed
-  set(kernels 60000000)
+if(RONDO_PTX)  # machine code is compressed little
+  set(kernels 80000000)
 elseif(RONDO_LINE_TABLES)
   set(kernels 16000000)
 endif()
