@@ -66,6 +66,10 @@ const Loop kWaits[] = {
     {"sleep", "WAIT: nanosleep.u32 100; ld.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra WAIT;"},
     {"add", "WAIT: atom.global.add.u32 %r1, [%rd1], 0; setp.eq.u32 %p1, %r1, 0; @%p1 bra WAIT;"},
     {"exchange", "WAIT: atom.global.exch.b32 %r1, [%rd1], 0; setp.eq.u32 %p1, %r1, 0; @%p1 bra WAIT;"},
+    {"weak", "WAIT: membar.gl; ld.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra WAIT;"},
+    {"nothing", "WAIT: bra WAIT;"},
+    {"waits",
+     "WAIT: cp.async.wait_all; ld.volatile.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra WAIT;"},
     // It stores, always the same.
     {"store",
      "WAIT: st.global.u32 [%rd1+4], 7; ld.volatile.global.u32 %r1, [%rd1];\n"
@@ -107,6 +111,29 @@ TEST(PtxDeviceWaiting, ThePatienceIsLongerIfTheHostDoesNotWaitOrTheLoopCounts) {
   EXPECT_EQ(run_beside_host(wait, true).error, kLaunchFailure);
   EXPECT_EQ(run_beside_host(wait, false).error, 0);
   EXPECT_EQ(run_beside_host(counting, true).error, 0);
+}
+
+// Weak loads, too: the host may change what they read.
+TEST(PtxDeviceWaiting, ALoopOfWeakLoadsMayBeReleased) {
+  EXPECT_EQ(run_beside_host(
+                "WAIT: membar.gl; ld.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra WAIT;", false)
+                .error,
+            0);
+}
+
+// Lanes 0 and 1 wait in loops of their own, at lower places than lane 2, which releases them.
+TEST(PtxDeviceWaiting, AllLanesOfAWarpHaveTheirTurns) {
+  const std::string body =
+      "mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0; @%p1 bra FIRST; setp.eq.u32 %p1, %r1, 1; @%p1 bra "
+      "SECOND;\n"
+      "bra OTHERS;\n"
+      "FIRST: ld.volatile.global.u32 %r2, [%rd1]; setp.eq.u32 %p1, %r2, 0; @%p1 bra FIRST; bra END;\n"
+      "SECOND: ld.volatile.global.u32 %r2, [%rd1+4]; setp.eq.u32 %p1, %r2, 0; @%p1 bra SECOND; bra END;\n"
+      "OTHERS: setp.ne.u32 %p1, %r1, 2; @%p1 bra END;\n"
+      "st.volatile.global.u32 [%rd1], 1; st.volatile.global.u32 [%rd1+4], 1; END:";
+  std::vector<uint32_t> out(2);
+  const ptx::Fault fault = run(body, 0s, out);
+  EXPECT_EQ(fault.error, 0) << fault.text;
 }
 
 TEST(PtxDeviceWaiting, ALoopThatCountsIsADeadlock) {

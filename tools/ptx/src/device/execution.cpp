@@ -212,10 +212,11 @@ Pause execute(Warp& warp, const Code& code, int64_t slice, int64_t* executed) {
   *executed = 0;
   if (warp.live == 0) return Pause::done;
   warp.yielded = 0;
-  // After a slice was used up, the other lanes of the warp are first: these may wait for them.
-  const uint32_t tired = std::exchange(warp.tired, 0u);
-  if (!(tired != 0 && choose_from(warp, warp.live & ~warp.parked & ~warp.waiting & ~tired)))
+  // Lanes that used up a slice run again after all others of the warp: they may wait for them.
+  if (!(warp.tired != 0 && choose_from(warp, warp.live & ~warp.parked & ~warp.waiting & ~warp.tired))) {
+    warp.tired = 0;
     if (!choose(warp, code)) return Pause::blocked;
+  }
   const Instruction* const instructions = code.instructions.data();
   uint64_t* const counts = warp.block->launch->counts;
   const int64_t cost = slice >= kLeastSliceWithCost ? kCostOfAttempt : 0;
@@ -322,7 +323,7 @@ Pause execute(Warp& warp, const Code& code, int64_t slice, int64_t* executed) {
     }
     if (--left <= 0) {
       save_places(warp);
-      warp.tired = warp.active;
+      warp.tired |= warp.active;
       warp.active = 0;
       *executed = slice - left - costs;
       return Pause::slice;

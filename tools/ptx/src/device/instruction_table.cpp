@@ -90,8 +90,9 @@ std::string name_of_form(const Draft& draft) {
 
 // Instruction::changes.
 bool changes(const Draft& draft) {
-  constexpr std::string_view kAlways[] = {"cp", "stmatrix", "wmma", "wgmma"};
+  constexpr std::string_view kAlways[] = {"stmatrix", "wmma", "wgmma"};
   const std::string_view name = draft.parts[0];
+  if (name == "cp") return !draft.has("wait_all") && !draft.has("wait_group");
   if (name == "mbarrier") return !draft.has("test_wait") && !draft.has("try_wait");
   if (name == "st" || name == "atom" || name == "red")
     return draft.has("async") || draft.type() == Type::b128;
@@ -141,6 +142,7 @@ bool select_form(Decoder& decoder, Draft& draft) {
 bool select(Decoder& decoder, Draft& draft) {
   const auto found = kInstructions.find(draft.parts[0]);
   draft.instruction.changes = changes(draft);
+  draft.instruction.loads = draft.parts[0] == "ld" || draft.parts[0] == "ldu";
   return found != kInstructions.end() ? found->second(decoder, draft) : select_form(decoder, draft);
 }
 

@@ -22,6 +22,9 @@ constexpr int64_t kPolling = 24;  // a warp that executed more did more than pol
 // Warps without progress are followed after so many instructions. Not by the clock, because that changes the
 // order of warps, which a seed repeats.
 constexpr int64_t kFollowed = 4'000'000, kCostOfTurn = 1000, kCostOfIdleRound = 4000;
+// A cluster that has executed so many instructions since a warp has exited may wait, through barriers, for one
+// that has not started.
+constexpr int64_t kUntilAnother = 50'000'000;
 constexpr int kLongerPatience = 12;  // where a wait is less certain to be a deadlock
 
 // Workers of all launches, because kernels may wait for each other; and those whose clusters only wait.
@@ -68,6 +71,7 @@ class Turns {
         const bool loaded = perform_loads(round);
         if (round == Round::progress || loaded) {
           reset();
+          if (since_exit_ > kUntilAnother) start_another();
         } else if (!start_another()) {
           wait_or_fail(round);
         }
@@ -150,12 +154,14 @@ class Turns {
     if (pause == Pause::done) {
       give_back_registers(warp, *state_.code);
       cluster.progress = true;
+      since_exit_ = 0;
       return;
     }
     if (pause == Pause::blocked && executed > 0) cluster.progress = true;
     if (pause == Pause::slice || (pause == Pause::polls && executed > kPolling))
       *round = std::min(*round, Round::busy);
     unfollowed_ += executed + kCostOfTurn;
+    since_exit_ += executed + kCostOfTurn;
   }
 
   void perform_drawn(Cluster& cluster, Warp& warp) {
@@ -184,6 +190,7 @@ class Turns {
   bool start_another() {
     if (!launch_.another_cluster) return false;
     const std::optional<uint64_t> number = launch_.another_cluster();
+    since_exit_ = 0;
     if (!number) return false;
     add(*number);
     return true;
@@ -260,6 +267,7 @@ class Turns {
   bool ended_one_ = false;
   bool idle_ = false;
   std::optional<std::chrono::steady_clock::time_point> idle_since_;  // all workers
+  int64_t since_exit_ = 0;  // instructions since a warp has exited or a cluster has started
   int64_t unfollowed_ = 0;  // instructions without progress since the warps were followed
 };
 

@@ -63,7 +63,7 @@ Waiting follow(Warp& warp, const Code& code) {
   const Watch watch(warp);
   cluster.progress = false;
   State seen(warp, code);
-  Waiting waiting = Waiting::in_cluster;
+  bool tests = false, reads = false, attempts = false;  // mbarriers, memory, memory that others change
   for (int step = 1, save_at = 2; step <= kMostSteps; ++step) {
     int64_t executed = 0;
     const uint32_t live = warp.live;
@@ -71,13 +71,16 @@ Waiting follow(Warp& warp, const Code& code) {
     if (pause == Pause::blocked && executed == 0) return Waiting::in_cluster;
     if (pause == Pause::blocked || warp.live != live || warp.changed || cluster.progress || warp.at->changes)
       return Waiting::works;
-    if (warp.at->flow == Flow::attempt || warp.at->flow == Flow::sleep) waiting = Waiting::for_memory;
-    if (seen.is_of(warp)) return waiting;
+    tests |= warp.at->flow == Flow::poll || warp.at->flow == Flow::wait;
+    attempts |= warp.at->flow == Flow::attempt || warp.at->flow == Flow::sleep;
+    reads |= warp.at->loads;
+    if (seen.is_of(warp)) return tests && !reads && !attempts ? Waiting::in_cluster : Waiting::for_memory;
     if (step != save_at) continue;
     save_at *= 2;
     seen = State(warp, code);
   }
-  return waiting == Waiting::for_memory ? Waiting::counting : Waiting::works;
+  if (attempts) return Waiting::counting;
+  return tests && !reads ? Waiting::for_memory : Waiting::works;  // mbarriers, with a look at the clock
 }
 
 }  // namespace ptx

@@ -103,7 +103,7 @@ struct Warp {
   uint32_t parked = 0;   // at an instruction that needs more lanes
   uint32_t waiting = 0;  // at the barrier `barrier`
   uint32_t yielded = 0;  // poll
-  uint32_t tired = 0;    // used up the last slice
+  uint32_t tired = 0;    // used up a slice, and others did not since
   int32_t lane_pc[kWarpSize] = {};
   int32_t barrier = -1;
   const Instruction* at = nullptr;  // the latest
