@@ -12,6 +12,13 @@ __global__ void wait_for_the_last(volatile int* gate, int* sum) {
   atomicAdd(sum, 1);
 }
 
+// Each block waits for the one before it, all its warps together. The first ones begin last with some seeds.
+__global__ void wait_for_the_block_before(volatile int* done) {
+  while (!__syncthreads_or(blockIdx.x == 0 || done[blockIdx.x - 1])) {
+  }
+  if (threadIdx.x == 0) done[blockIdx.x] = 1;
+}
+
 using WaitingBlocks = HostTest;
 
 TEST_F(WaitingBlocks, ABlockOfTheSameLaunchIsBegun) {
@@ -24,6 +31,20 @@ TEST_F(WaitingBlocks, ABlockOfTheSameLaunchIsBegun) {
     CUDA_OK(cudaDeviceSynchronize());
     EXPECT_EQ(read(cells + 1), 40);
     CUDA_OK(cudaFree(cells));
+  }
+}
+
+TEST_F(WaitingBlocks, ABlockIsBegunForOthersThatMeetAtBarriers) {
+  constexpr int kBlocks = 6;
+  for (const auto seed :
+       {std::optional<uint64_t>{}, std::optional<uint64_t>{1}, std::optional<uint64_t>{2}}) {
+    simt::set_seed(seed);
+    int* const done = allocate<int>(kBlocks);
+    CUDA_OK(cudaMemset(done, 0, kBlocks * sizeof(int)));
+    wait_for_the_block_before<<<kBlocks, 64>>>(done);
+    CUDA_OK(cudaDeviceSynchronize());
+    EXPECT_EQ(read(done + kBlocks - 1), 1);
+    CUDA_OK(cudaFree(done));
   }
 }
 

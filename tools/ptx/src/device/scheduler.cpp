@@ -22,8 +22,8 @@ constexpr int64_t kPolling = 24;  // a warp that executed more did more than pol
 // Warps without progress are followed after so many instructions. Not by the clock, because that changes the
 // order of warps, which a seed repeats.
 constexpr int64_t kFollowed = 4'000'000, kCostOfTurn = 1000, kCostOfIdleRound = 4000;
-// A cluster that has executed so many instructions since a warp has exited may wait, through barriers, for one
-// that has not started.
+// A cluster that has executed so many instructions since a warp has exited may wait, through barriers, for
+// one that has not started.
 constexpr int64_t kUntilAnother = 50'000'000;
 constexpr int kLongerPatience = 12;  // where a wait is less certain to be a deadlock
 
