@@ -108,11 +108,10 @@ uint16_t directed_half(double value, uint8_t rounding) {
   const double back = Format::to_float(nearest);
   if (!std::isfinite(value) || back == value) return nearest;
   const bool over = back > value, negative = nearest & 0x8000;
-  const bool to_zero = rounding == rz   ? over != negative
-                       : rounding == rm ? over && !negative
-                                        : rounding == rp && !over && negative;
-  const bool away = rounding == rm ? over && negative : rounding == rp && !over && !negative;
-  return static_cast<uint16_t>(to_zero ? nearest - 1 : away ? nearest + 1 : nearest);
+  const bool down = over && (rounding == rm || (rounding == rz && !negative));
+  const bool up = !over && (rounding == rp || (rounding == rz && negative));
+  if (!down && !up) return nearest;
+  return static_cast<uint16_t>(up == negative ? nearest - 1 : nearest + 1);
 }
 
 uint64_t from_integer_to_float(__int128 value, const Conversion& conversion) {

@@ -56,7 +56,7 @@ struct Instruction {
   bool guard_negated = false;
   bool aligned = false;  // all lanes of the warp must execute it together
   bool whole = false;    // and none may have exited
-  bool loads = false;    // ld, from memory that other warps may change
+  bool loads = false;    // from memory that others may change
   bool changes = false;  // may change something besides registers; of ld, st and atom Warp::changed says so
   bool option = false;
   bool option2 = false;

@@ -142,7 +142,6 @@ bool select_form(Decoder& decoder, Draft& draft) {
 bool select(Decoder& decoder, Draft& draft) {
   const auto found = kInstructions.find(draft.parts[0]);
   draft.instruction.changes = changes(draft);
-  draft.instruction.loads = draft.parts[0] == "ld" || draft.parts[0] == "ldu";
   return found != kInstructions.end() ? found->second(decoder, draft) : select_form(decoder, draft);
 }
 

@@ -246,6 +246,8 @@ bool decode_access(Decoder& decoder, Draft& draft, bool is_load) {
   instruction.elements = static_cast<uint8_t>(elements);
   const Address address = decoder.add_address(draft, draft.arguments.at(is_load ? 1 : 0));
   if (address.local) instruction.space = Space::local;  // .param of a call
+  instruction.loads = is_load && instruction.space != Space::local && instruction.space != Space::parameter &&
+                      instruction.space != Space::constant;
   if (type == Type::b128) return elements == 1 && decode_wide_access(decoder, draft, is_load);
   for (const std::string_view element : elements_of(draft.arguments.at(is_load ? 0 : 1)))
     draft.add(is_load ? decoder.destination(element) : decoder.source(element, type));

@@ -160,8 +160,9 @@ class Turns {
     if (pause == Pause::blocked && executed > 0) cluster.progress = true;
     if (pause == Pause::slice || (pause == Pause::polls && executed > kPolling))
       *round = std::min(*round, Round::busy);
-    unfollowed_ += executed + kCostOfTurn;
-    since_exit_ += executed + kCostOfTurn;
+    const int64_t cost = executed + kCostOfTurn;
+    unfollowed_ += cost;
+    since_exit_ += cost;
   }
 
   void perform_drawn(Cluster& cluster, Warp& warp) {
