@@ -105,9 +105,10 @@ class MatrixLoader {
 
  private:
   static constexpr int kK = Tile::kK, kThreads = Tile::kThreads;
-  // See with_width() for tensor tiles.
+  // See with_width() for tensor tiles. tf32x3 has no registers for the addresses of several rows on 8.0.
   template <int V>
-  static constexpr bool kUnrolled = !Tile::kTensor || V == Tile::kWidestCopy;
+  static constexpr bool kUnrolled =
+      !Tile::kTensor || (V == Tile::kWidestCopy && Tile::kId.arithmetic != Arithmetic::tf32x3);
 
   template <int V>
   __device__ __forceinline__ void copy_along(Element* k_tile) const {
