@@ -28,6 +28,7 @@ constexpr int64_t kImagesPerThread = 4;
 struct Range {
   int first, last;
   __device__ int size() const { return last - first; }
+  __device__ bool has(int i) const { return i >= first && i < last; }
 };
 
 // Windows of one length, `stride` apart.

@@ -157,7 +157,6 @@ struct TilePart {
   __device__ TilePart(const FixedSide& side, int tile)
       : elements{tile * kTileSide, min((tile + 1) * kTileSide, side.size)},
         windows{side.windows_of(elements.first).first, side.windows_of(elements.last - 1).last} {}
-  __device__ bool has(int element) const { return element >= elements.first && element < elements.last; }
 };
 
 // Block (x, y, z) is one thread, which has tile (y, x) of every gridDim.z-th image.
@@ -180,7 +179,7 @@ __global__ void __launch_bounds__(1)
     for (int i = h.first; i < min(h.last, rows.elements.last); i += g.rows.step)
       for (int j = w.first; j < w.last; j += g.cols.step) {
         const T* const elements = x + g.x_offset(n, i, j, c);
-        float* const to = rows.has(i) && cols.has(j) ? sums_of(i, j) : nullptr;
+        float* const to = rows.elements.has(i) && cols.elements.has(j) ? sums_of(i, j) : nullptr;
         for (int pack = 0; pack < packs; ++pack) {
           const auto element = load_channels<M>(elements + pack * M);
           float added[M];

@@ -113,6 +113,16 @@ function(rondo_together target name)
   set(together ${CMAKE_CURRENT_BINARY_DIR}/${name}_together.cu)
   file(CONFIGURE OUTPUT ${together} CONTENT "${text}" @ONLY)
   target_sources(${target} PRIVATE ${together})
+  # nvcc does not report unused functions of a file that another one includes: its front end reads each alone.
+  if(RONDO_CUDA)
+    set(alone ${target}_${name}_alone)
+    add_library(${alone} OBJECT EXCLUDE_FROM_ALL ${ARGN})
+    target_include_directories(${alone} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
+    target_compile_features(${alone} PRIVATE cxx_std_20)
+    target_compile_options(${alone} PRIVATE -fdevice-syntax-only)
+    rondo_target(${alone})
+    set_target_properties(${alone} PROPERTIES CUDA_PTX_COMPILATION ON CUDA_ARCHITECTURES 90a-virtual)
+  endif()
 endfunction()
 
 # rondo_target(NAME [COMPILE_FAST [EXCEPT FILE...]] [FAST_KERNELS] [PRECOMPILED HEADERS]): sets the options of
