@@ -132,8 +132,8 @@ __device__ typename Reducer::State reduce_part_by_vectors(const Reducer& reducer
       &of_place[0], [](const State& a, const State& b) { return Reducer::merge(a, b); });
 }
 
-// The fewest blocks of a multiprocessor, for ptxas; 0: no number. Without one ptxas 13.0 keeps to 48 registers
-// for 10.0 and newer, and may spill one.
+// The fewest blocks of a multiprocessor, for ptxas; 0: no number. Without one ptxas 13.0 keeps to 48
+// registers for 10.0 and newer, and may spill one.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 template <class Tile, class Reducer>
 inline constexpr int kLeastBlocks = sizeof(typename Reducer::State) == 4 ? 512 / Tile::kBlock : 0;

@@ -13,6 +13,12 @@ namespace {
 
 constexpr int kMostDevices = 1024;  // of the executor
 
+std::string read_language(const std::string& text) {
+  for (const char* const language : {"cu", "c++", "c"})
+    if (text == language) return text;
+  throw Error(bad_argument("-x is '", text, "', must be cu, c++ or c"));
+}
+
 std::string read_standard(const std::string& text) {
   for (const std::string prefix : {"c++", "gnu++"})
     for (const char* const year : {"11", "14", "17", "20", "23", "26"})
@@ -20,6 +26,15 @@ std::string read_standard(const std::string& text) {
   throw Error(bad_argument("--std is '", text,
                            "', must be c++11, c++14, c++17, c++20, c++23 or c++26, or gnu++ "
                            "instead of c++"));
+}
+
+// Appends the parts of "A,B".
+void append_list(const std::string& text, std::vector<std::string>& to) {
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) to.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
 }
 
 // Takes the words after "--" for the program, and accepts options as nvcc names them.
@@ -44,6 +59,8 @@ void add_cuda_options(const Command& cuda, CudaArguments& to) {
     cuda.add_list(name, value, help, [&list](const std::string& s) { list.push_back(s); });
   };
   add_strings("-I", "FOLDER", "Also search headers there", to.include_folders);
+  add_strings("--system-include", "FOLDER", "The same, without warnings of them; -isystem is the same",
+              to.system_folders);
   add_strings("-D", "NAME[=VALUE]", "Define a macro", to.definitions);
   add_strings("-L", "FOLDER", "Also search libraries there", to.library_folders);
   cuda.add_list("-l", "NAME", "Also link a library; the executor itself is cudart, cuda and cublas",
@@ -66,13 +83,14 @@ void add_cuda_options(const Command& cuda, CudaArguments& to) {
       "--compiler-option", "FLAGS",
       "Also give these options to the compiler and the linker, separated by commas; -Xcompiler is the same, "
       "and -g, -G (as -g), -w, -W... and -pthread need neither",
-      [&](const std::string& flags) {
-        for (size_t begin = 0; begin <= flags.size();) {
-          const size_t end = std::min(flags.find(',', begin), flags.size());
-          if (end > begin) to.compiler_options.push_back(flags.substr(begin, end - begin));
-          begin = end + 1;
-        }
-      });
+      [&](const std::string& flags) { append_list(flags, to.compiler_options); });
+  cuda.add_list("--linker-options", "FLAGS",
+                "Give these options to the linker, separated by commas; -Xlinker is the same",
+                [&](const std::string& flags) { append_list(flags, to.linker_options); });
+  cuda.add("-x", "LANGUAGE", "All sources are cu (CUDA C++), c++ or c [as their names end]",
+           [&](const std::string& s) { to.language = read_language(s); });
+  cuda.add_flag("-c,--compile", to.compile_only,
+                "Write an object file for each source, NAME.o in this folder or -o FILE; -dc is the same");
   add_path(cuda, "-o", "FILE", "Write the program to this file, and do not run it", to.output);
   cuda.add_flag("--check", to.check, "Find races, reads of memory that nobody wrote, and faults of kernels");
   cuda.add_flag(
@@ -99,14 +117,19 @@ void add_cuda_options(const Command& cuda, CudaArguments& to) {
            [&](const std::string& s) { to.devices = read_integer<int>("--devices", s, 1, kMostDevices); });
   add_nvcc_options(cuda);
   cuda.when_parsed([&] {
-    if (!to.output.empty() && !to.words.empty())
-      throw Error(bad_argument("-o '", to.output, "' does not run the program: no arguments can follow --"));
-    if (!to.output.empty() && (to.gpu != "" || to.seed || to.devices || to.zeroed_memory))
+    if (!to.keeps()) return;
+    const std::string option = to.compile_only ? "-c" : concat("-o '", to.output, "'");
+    if (!to.words.empty())
+      throw Error(bad_argument(option, " does not run the program: no arguments can follow --"));
+    if (to.gpu != "" || to.seed || to.devices || to.zeroed_memory)
       throw Error(
-          bad_argument("-o '", to.output,
-                       "' does not run the program: --gpu, --seed, --devices and --zeroed-memory are "
+          bad_argument(option,
+                       " does not run the program: --gpu, --seed, --devices and --zeroed-memory are "
                        "SIMT_GPU, SIMT_SEED, SIMT_DEVICES and SIMT_ZEROED_MEMORY in the environment of "
                        "the run"));
+    if (to.compile_only && !to.output.empty() && to.files.size() > 1)
+      throw Error(bad_argument("-c writes an object file for each of the ", to.files.size(), " sources: -o '",
+                               to.output, "' names only one"));
   });
 }
 

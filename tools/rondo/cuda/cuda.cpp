@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <map>
 
 namespace rondo::program {
 namespace {
@@ -66,19 +67,48 @@ int run_counted(const CudaArguments& arguments, const std::vector<std::string>& 
   return end.code;
 }
 
+// The object file of a source with -c.
+fs::path object_name(const CudaArguments& arguments, const std::string& file) {
+  if (!arguments.output.empty()) return arguments.output;
+  return fs::path(file).filename().replace_extension(".o");
+}
+
+void write_objects(const CudaArguments& arguments, Toolchain& toolchain) {
+  std::map<fs::path, std::string> sources;  // by object
+  for (const std::string& file : arguments.files) {
+    if (!toolchain.is_source(file))
+      throw Error(bad_argument("-c compiles sources, and '", file, "' is none"));
+    const auto [other, is_new] = sources.emplace(object_name(arguments, file), file);
+    if (!is_new)
+      throw Error(bad_argument("the object files of '", other->second, "' and '", file, "' would both be '",
+                               other->first.string(), "'"));
+  }
+  for (const std::string& file : arguments.files) {
+    const fs::path object = toolchain.compile(file), to = object_name(arguments, file);
+    std::error_code error;
+    fs::copy_file(object, to, fs::copy_options::overwrite_existing, error);
+    if (error)
+      throw Error(
+          Status(StatusCode::out_of_resources, concat("can't write '", to.string(), "': ", error.message())));
+  }
+}
+
 }  // namespace
 
 int run_cuda(const CudaArguments& arguments, std::ostream& out) {
-  const bool keep = !arguments.output.empty();
   for (const std::string& file : arguments.files)
     check_is_not("-o", arguments.output, "one of the sources", file);
   const TemporaryFolder folder("rondo-cuda");
   Toolchain toolchain(arguments, folder.path());
+  if (arguments.compile_only) {
+    write_objects(arguments, toolchain);
+    return 0;
+  }
   std::vector<fs::path> objects;
   for (const std::string& file : arguments.files) objects.push_back(toolchain.compile(file));
-  const fs::path program = keep ? fs::absolute(arguments.output) : folder.path() / "program";
+  const fs::path program = arguments.keeps() ? fs::absolute(arguments.output) : folder.path() / "program";
   toolchain.link(objects, program);
-  if (keep) return 0;
+  if (arguments.keeps()) return 0;
 
   std::vector<std::string> command = {program.string()};
   command.insert(command.end(), arguments.words.begin(), arguments.words.end());

@@ -14,15 +14,19 @@ struct CudaArguments {
   std::vector<std::string> files;  // sources (.cu, .cpp), objects and archives
   std::vector<std::string> words;  // of the program's command line, after "--"
 
-  std::vector<std::string> include_folders, definitions, library_folders, libraries, compiler_options;
+  std::vector<std::string> include_folders, system_folders, definitions, library_folders, libraries;
+  std::vector<std::string> compiler_options, linker_options;
   std::string standard = "c++17", compiler = "g++", output;
+  std::string language;  // of all sources: "cu", "c++" or "c"; empty: as their names end
   int optimization = 2;
+  bool compile_only = false;
 
   bool check = false, bounds = false, count = false, zeroed_memory = false, lockstep = false;
   std::string gpu;
   std::optional<uint64_t> seed;
   std::optional<int> devices;
 
+  bool keeps() const { return compile_only || !output.empty(); }  // does not run the program
   bool observes() const { return check || bounds || count || lockstep; }
 };
 

@@ -122,6 +122,11 @@ constexpr OtherName kOtherNames[] = {
     {"--compiler-option", "--compiler-option"},
     {"-ccbin", "--compiler"},
     {"--compiler-bindir", "--compiler"},
+    {"-Xlinker", "--linker-options"},
+    {"-isystem", "--system-include"},
+    {"--x", "-x"},
+    {"-dc", "-c"},
+    {"--device-c", "-c"},
     {"--output-file", "-o"},
     {"--include-path", "-I"},
     {"--define-macro", "-D"},
@@ -137,6 +142,24 @@ constexpr OtherName kOtherNames[] = {
     {"-w", "--compiler-option=-w"},
     {"--disable-warnings", "--compiler-option=-w"},
     {"-pthread", "--compiler-option=-pthread"},
+};
+
+// Steps of nvcc that `rondo cuda` does not have.
+struct Refused {
+  std::string_view name, short_name, why;
+};
+constexpr std::string_view kNoCodeOfAGpu =
+    "there is no code of a GPU; tools/ptx runs programs that nvcc has built";
+constexpr std::string_view kLink = "the program is linked from the objects of -c";
+constexpr Refused kRefused[] = {
+    {"--ptx", "-ptx", kNoCodeOfAGpu},
+    {"--cubin", "-cubin", kNoCodeOfAGpu},
+    {"--fatbin", "-fatbin", kNoCodeOfAGpu},
+    {"--device-link", "-dlink", kLink},
+    {"--device-w", "-dw", "-c writes objects, which see each other's device functions"},
+    {"--lib", "-lib", "ar makes a library of the objects of -c"},
+    {"--shared", "-shared", kLink},
+    {"--preprocess", "-E", "g++ -E -x c++ preprocesses a source"},
 };
 
 constexpr std::string_view kLibraries[] = {"cudart", "cudart_static", "cudadevrt", "cuda",
@@ -175,6 +198,9 @@ void replace_nvcc_names(std::vector<std::string>& words) {
     }
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
+    for (const Refused& option : kRefused)
+      if (name == option.name || name == option.short_name)
+        throw Error(bad_argument("rondo cuda has no ", name, ": ", option.why));
     std::string_view here;
     bool has_value = true;
     for (const Ignored& option : kIgnored)

@@ -13,7 +13,7 @@ namespace rondo::program {
 void add_nvcc_options(const Command& cuda);
 
 // Replaces nvcc's names of options by those of the options of `rondo cuda`: "-arch=sm_90" becomes
-// "--gpu-architecture", "sm_90".
+// "--gpu-architecture", "sm_90". Throws a bad_argument Error for steps of nvcc that there are not here.
 void replace_nvcc_names(std::vector<std::string>& words);
 
 // Whether -lNAME is a library of the CUDA toolkit whose functions are in the executor.

@@ -58,7 +58,7 @@ bool is_one_of(const std::string& word, std::initializer_list<const char*> words
   return false;
 }
 
-// Not clang, which does not know the option.
+// Not clang, which does not know the option that is for it.
 bool is_gcc_12(const std::string& compiler, const fs::path& folder) {
   const std::string version = (folder / "compiler_version").string();
   const ProcessEnd end = run_process({compiler, "-dumpfullversion"},
@@ -95,7 +95,10 @@ void check_source(const std::string& file) {
 }
 
 Toolchain::Toolchain(const CudaArguments& arguments, fs::path folder)
-    : arguments_(arguments), folder_(std::move(folder)), executor_(find_executor()) {
+    : arguments_(arguments),
+      folder_(std::move(folder)),
+      executor_(find_executor()),
+      is_gcc_12_(is_gcc_12(arguments.compiler, folder_)) {
   if (arguments.observes() && !fs::exists(executor_.observed_library))
     throw Error(bad_argument("--check, --bounds, --count and --lockstep need '",
                              executor_.observed_library.string(),
@@ -116,6 +119,8 @@ std::vector<std::string> Toolchain::preprocessing() const {
   if (is_before_cxx20(arguments_.standard))
     options.insert(options.end(), {"-include", "simt/before_cxx20.h"});
   for (const std::string& folder : arguments_.include_folders) options.push_back("-I" + folder);
+  for (const std::string& folder : arguments_.system_folders)
+    options.insert(options.end(), {"-isystem", folder});
   for (const std::string& definition : arguments_.definitions) options.push_back("-D" + definition);
   options.insert(options.end(), arguments_.compiler_options.begin(), arguments_.compiler_options.end());
   if (arguments_.observes()) {
@@ -128,9 +133,9 @@ std::vector<std::string> Toolchain::preprocessing() const {
 std::vector<std::string> Toolchain::code_options() const {
   std::vector<std::string> options = {concat("-O", arguments_.optimization), "-fno-omit-frame-pointer",
                                       "-Wno-unknown-pragmas", "-Wno-attributes"};
-  if (arguments_.output.empty()) options.emplace_back("-march=native");
+  if (!arguments_.keeps()) options.emplace_back("-march=native");
 #ifdef __x86_64__
-  if (is_gcc_12(arguments_.compiler, folder_))  // see tools/cmake/native.cmake
+  if (is_gcc_12_)  // see tools/cmake/native.cmake
     options.emplace_back("-mtune-ctrl=^inter_unit_moves_to_vec");
 #endif
   if (arguments_.observes())
@@ -169,27 +174,37 @@ fs::path Toolchain::translate(const std::string& file, const fs::path& stem) con
   return translated;
 }
 
+std::string Toolchain::language_of(const std::string& file) const {
+  const std::string extension = fs::path(file).extension();
+  if (is_one_of(extension, {".o", ".a", ".so"})) return "object";
+  if (!arguments_.language.empty()) return arguments_.language;
+  if (extension == ".cu") return "cu";
+  if (extension == ".c") return "c";
+  return is_one_of(extension, {".cpp", ".cc", ".cxx", ".C"}) ? "c++" : "";
+}
+
+bool Toolchain::is_source(const std::string& file) const { return language_of(file) != "object"; }
+
 fs::path Toolchain::compile(const std::string& file) {
   check_source(file);
-  const std::string extension = fs::path(file).extension();
-  if (is_one_of(extension, {".o", ".a", ".so"})) return fs::absolute(file);
+  const std::string written_in = language_of(file);
+  if (written_in == "object") return fs::absolute(file);
+  if (written_in.empty())
+    throw Error(bad_argument(
+        "'", file, "' is not a source (.cu, .cpp, .cc, .cxx, .c), an object or an archive; -x cu takes any"));
   const fs::path stem = folder_ / concat(++compiled_, "-", fs::path(file).filename().string());
   const fs::path object = fs::path(stem) += ".o";
+  const bool is_c = written_in == "c";
   std::vector<std::string> command = {arguments_.compiler};
-  const bool is_c = extension == ".c";
   for (const std::vector<std::string>& options :
        {is_c ? std::vector<std::string>() : language(), code_options()})
     command.insert(command.end(), options.begin(), options.end());
-  if (is_one_of(extension, {".cpp", ".cc", ".cxx", ".c", ".C"})) {
-    const std::vector<std::string> options = preprocessing();
-    command.insert(command.end(), options.begin(), options.end());
-    if (is_c) command.insert(command.end(), {"-x", "c"});
-    command.push_back(file);
-  } else if (extension == ".cu") {
+  if (written_in == "cu") {
     command.insert(command.end(), {"-x", "c++-cpp-output", translate(file, stem).string()});
   } else {
-    throw Error(
-        bad_argument("'", file, "' is not a source (.cu, .cpp, .cc, .cxx, .c), an object or an archive"));
+    const std::vector<std::string> options = preprocessing();
+    command.insert(command.end(), options.begin(), options.end());
+    command.insert(command.end(), {"-x", written_in, file});
   }
   command.insert(command.end(), {"-c", "-o", object.string()});
   if (run_process(command).code != 0) refuse_source(file, arguments_.compiler.c_str());
@@ -203,6 +218,8 @@ void Toolchain::link(const std::vector<fs::path>& objects, const fs::path& progr
   for (const std::string& folder : arguments_.library_folders) command.push_back("-L" + folder);
   for (const std::string& library : arguments_.libraries) command.push_back("-l" + library);
   command.insert(command.end(), arguments_.compiler_options.begin(), arguments_.compiler_options.end());
+  for (const std::string& option : arguments_.linker_options)
+    command.insert(command.end(), {"-Xlinker", option});
   if (arguments_.observes()) command.emplace_back("-lbacktrace");
   for (const char* const library : kExecutorNeeds) command.emplace_back(library);
   command.insert(command.end(), {"-o", program.string()});

@@ -32,11 +32,14 @@ class Toolchain {
   // `folder` is for temporary files.
   Toolchain(const CudaArguments& arguments, std::filesystem::path folder);
 
-  // Makes an object file of a source, or returns an object file as it is.
+  // Makes an object file of a source, or returns an object or archive as it is.
   std::filesystem::path compile(const std::string& file);
+  bool is_source(const std::string& file) const;
   void link(const std::vector<std::filesystem::path>& objects, const std::filesystem::path& program) const;
 
  private:
+  // "cu", "c++", "c", "object", or "" for another name.
+  std::string language_of(const std::string& file) const;
   std::filesystem::path translate(const std::string& file, const std::filesystem::path& stem) const;
   std::vector<std::string> language() const;
   std::vector<std::string> preprocessing() const;
@@ -45,6 +48,7 @@ class Toolchain {
   const CudaArguments& arguments_;
   const std::filesystem::path folder_;
   const Executor executor_;
+  const bool is_gcc_12_;
   int compiled_ = 0;
 };
 
