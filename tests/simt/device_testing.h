@@ -30,13 +30,15 @@ struct Shape {
   size_t shared_bytes = 0;
 };
 
-inline simt::Kernel make_kernel(Shape shape, std::function<void()> body) {
+// The kernel refers to `body`.
+inline simt::Kernel make_kernel(Shape shape, const std::function<void()>& body) {
   simt::Kernel kernel;
   kernel.grid = shape.grid;
   kernel.block = shape.block;
   kernel.shared_bytes = shape.shared_bytes;
   kernel.name = "test_kernel";
-  kernel.body = std::move(body);
+  kernel.body = [](const void* body) { (*static_cast<const std::function<void()>*>(body))(); };
+  kernel.storage = &body;
   return kernel;
 }
 
@@ -47,8 +49,8 @@ inline uint64_t block_count(const simt::Kernel& kernel) {
 // Counts the threads that run a kernel's body. Assertions in a body that does not run pass.
 class ThreadCount {
  public:
-  std::function<void()> counting(std::function<void()> body) {
-    return [this, body = std::move(body)] {
+  const std::function<void()>& counting(std::function<void()> body) {
+    return counted_ = [this, body = std::move(body)] {
       ++count_;
       body();
     };
@@ -58,6 +60,7 @@ class ThreadCount {
   }
 
  private:
+  std::function<void()> counted_;
   std::atomic<uint64_t> count_{0};
 };
 

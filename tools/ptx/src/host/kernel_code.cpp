@@ -93,12 +93,12 @@ simt::Launch prepare(const void* function, void* const* arguments) {
   simt::require(function, cudaErrorInvalidDeviceFunction);
   KernelCode code = Program::get().kernel(function, simt::host_thread().device);
   simt::require(arguments || code.kernel->parameters.empty(), cudaErrorInvalidValue);
-  const auto prepared = std::make_shared<const PreparedLaunch>(std::move(code), arguments);
+  auto* const prepared = new PreparedLaunch(std::move(code), arguments);
   simt::Launch launch;
   launch.kernel = function;
+  launch.storage = simt::AnyObject(prepared);
   launch.arguments = prepared->arguments();
-  launch.code = prepared.get();
-  launch.storage = prepared;
+  launch.code = prepared;
   return launch;
 }
 

@@ -4,7 +4,6 @@
 // simt::clock(), which is that of the host outside of kernels.
 #pragma once
 
-#include <chrono>
 #include <ctime>
 
 namespace simt {
@@ -12,11 +11,7 @@ bool in_block();  // whether this OS thread runs a kernel
 }
 
 // Clock ticks at the rate of cudaDevAttrClockRate, 2 GHz.
-inline long long clock64() {
-  return 2 * std::chrono::duration_cast<std::chrono::nanoseconds>(
-                 std::chrono::steady_clock::now().time_since_epoch())
-                 .count();
-}
+long long clock64();
 namespace simt {
 inline clock_t clock() { return in_block() ? static_cast<clock_t>(clock64()) : ::clock(); }
 }  // namespace simt

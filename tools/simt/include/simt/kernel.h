@@ -6,14 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <source_location>
 #include <string>
 #include <vector>
 
 namespace simt {
 
-// One launch. `body` runs the kernel's code for the current CUDA thread (threadIdx, blockIdx).
+// One launch. body(storage) runs the kernel's code for the current CUDA thread (threadIdx, blockIdx).
 struct Kernel {
   dim3 grid;
   dim3 block;
@@ -25,7 +24,7 @@ struct Kernel {
   std::vector<unsigned char> argument_bytes;  // only if kernels are observed: see observe/profile_key.h
   uint64_t sequence = 0;  // launch counter: varies the seeded order of threads between launches
   std::string name;
-  std::function<void()> body;
+  void (*body)(const void* storage) = nullptr;
   const void* code = nullptr;     // what runs instead of `body`, of a device half whose kernels are not C++
   const void* storage = nullptr;  // what `body` refers to, which is no memory of the program
   size_t storage_bytes = 0;

@@ -6,7 +6,6 @@
 #include <simt/builtins.h>
 #include <simt/launch.h>
 
-#include <algorithm>
 
 template <class... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value) {
@@ -76,11 +75,11 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* least_grid, int*
       error != cudaSuccess)
     return error;
   int most = attributes.maxThreadsPerBlock;
-  if (block_size_limit > 0) most = std::min(most, block_size_limit);
+  if (block_size_limit > 0 && block_size_limit < most) most = block_size_limit;
   int busy = 0;
   *least_grid = *block_size = 0;
   for (int size = (most + warpSize - 1) / warpSize * warpSize; size > 0; size -= warpSize) {
-    const int threads = std::min(size, most);
+    const int threads = size < most ? size : most;
     int blocks = 0;
     const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         &blocks, kernel, threads, static_cast<size_t>(shared_bytes_of(threads)));

@@ -4,11 +4,8 @@
 
 #include <driver_types.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstring>
-#include <functional>
-#include <memory>
 #include <new>
 #include <source_location>
 #include <tuple>
@@ -25,13 +22,37 @@ struct Argument {
   bool is_pointer;  // else a struct by value, which may hold pointers
 };
 
-// A type-erased launch. `storage` owns the objects that `body` and `arguments` refer to.
+// Owns an object of any type. std::shared_ptr and std::function would do for launches, but with <memory> and
+// <functional> every CUDA source takes half a second longer to compile.
+class AnyObject {
+ public:
+  AnyObject() = default;
+  template <class T>
+  explicit AnyObject(T* object) : object_(object), destroy_([](void* it) { delete static_cast<T*>(it); }) {}
+  AnyObject(AnyObject&& other) noexcept
+      : object_(std::exchange(other.object_, nullptr)), destroy_(other.destroy_) {}
+  AnyObject& operator=(AnyObject&& other) noexcept {
+    std::swap(object_, other.object_);
+    std::swap(destroy_, other.destroy_);
+    return *this;
+  }
+  ~AnyObject() {
+    if (object_) destroy_(object_);
+  }
+  void* get() const { return object_; }
+
+ private:
+  void* object_ = nullptr;
+  void (*destroy_)(void* object) = nullptr;
+};
+
+// A type-erased launch. `arguments` refer to `storage`; body(storage.get()) runs the kernel for one thread.
 struct Launch {
   const void* kernel = nullptr;
-  std::shared_ptr<const void> storage;
+  AnyObject storage;
   size_t storage_bytes = 0;
   std::vector<Argument> arguments;
-  std::function<void()> body;
+  void (*body)(const void* storage) = nullptr;
   const void* code = nullptr;       // of a kernel without a body: see Kernel::code
   std::source_location place = {};  // of a launch by <<<>>>; else line 0
 };
@@ -117,14 +138,14 @@ Argument describe(Bits<T>& argument) {
 // `arguments` are of the types of the parameters, or references to them.
 template <class... Parameters, class... Arguments>
 Launch pack(void (*kernel)(Parameters...), std::tuple<Arguments...>& arguments) {
-  auto packed = std::make_shared<Packed<Parameters...>>(
-      Packed<Parameters...>{kernel, std::tuple<Kept<Parameters>...>(std::move(arguments))});
+  using Stored = Packed<Parameters...>;
+  auto* const packed = new Stored{kernel, std::tuple<Kept<Parameters>...>(std::move(arguments))};
   Launch launch;
   launch.kernel = reinterpret_cast<const void*>(kernel);
+  launch.storage = AnyObject(packed);
+  launch.storage_bytes = sizeof(Stored);
   std::apply([&](auto&... argument) { launch.arguments = {describe(argument)...}; }, packed->arguments);
-  launch.body = [packed = packed.get()] { call(*packed); };
-  launch.storage = std::move(packed);
-  launch.storage_bytes = sizeof(Packed<Parameters...>);
+  launch.body = [](const void* storage) { call(*static_cast<const Stored*>(storage)); };
   return launch;
 }
 
@@ -149,10 +170,10 @@ inline constexpr Signature signature_of = {
 // Makes the signature known. Most calls name the kernel that the last call with this signature did.
 template <class... Parameters>
 void name_kernel(void (*kernel)(Parameters...)) {
-  static std::atomic<void (*)(Parameters...)> last{nullptr};
-  if (last.load(std::memory_order_relaxed) == kernel) return;
+  static void (*last)(Parameters...) = nullptr;
+  if (__atomic_load_n(&last, __ATOMIC_RELAXED) == kernel) return;
   remember(reinterpret_cast<const void*>(kernel), signature_of<Parameters...>);
-  last.store(kernel, std::memory_order_relaxed);
+  __atomic_store_n(&last, kernel, __ATOMIC_RELAXED);
 }
 
 }  // namespace detail

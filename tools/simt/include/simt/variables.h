@@ -25,7 +25,7 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <new>
 
 namespace simt {
 
@@ -53,7 +53,8 @@ constexpr BoundVariable<T> bound_to(T& copy) {
 }
 template <class T>
 void bind_variable(T& /*first*/, VariableSlot& slot, void* copy) {
-  std::construct_at(reinterpret_cast<BoundVariable<T>*>(&slot), VariableSlot{}, *static_cast<T*>(copy));
+  auto* const bound = reinterpret_cast<BoundVariable<T>*>(&slot);
+  ::new (static_cast<void*>(bound)) BoundVariable<T>{{}, *static_cast<T*>(copy)};
 }
 
 }  // namespace detail

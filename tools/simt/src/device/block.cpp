@@ -177,7 +177,7 @@ void Block::run_threads(Fiber& fiber) {
   try {
     do {
       start_thread(fiber);
-      kernel_->body();
+      kernel_->body(kernel_->storage);
       thread_exits(fiber);
     } while (!kThreadSanitizer && ready_.empty() && started_ < threads_);
     return;
