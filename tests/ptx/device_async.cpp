@@ -157,15 +157,53 @@ TEST(PtxDeviceAsync, BulkReductionsAdd) {
   for (const ptx::Lateness late : {kAtOnce, kLate}) EXPECT_EQ(run_async(body, late).out[0], 107u);
 }
 
-// A tensor of 6 x 5 floats, a box of 4 x 2 at (4, -1): half of it is outside.
-TEST(PtxDeviceAsync, TensorCopiesFillTheOutsideAndConvert) {
-  std::vector<float> tensor(8 * 5);
-  for (size_t n = 0; n < tensor.size(); ++n) tensor[n] = static_cast<float>(n);
-  tensor[4] = std::bit_cast<float>(0x3F801000u);  // a tie between two numbers of tf32
-  const auto map = [&](uint8_t type) {
+// A copy of a box of 4 x 2 at (4, -1) of a tensor of 6 x 5 floats: half of it is outside.
+class TensorCopy {
+ public:
+  TensorCopy() {
+    for (size_t n = 0; n < tensor_.size(); ++n) tensor_[n] = static_cast<float>(n);
+    tensor_[4] = std::bit_cast<float>(0x3F801000u);  // a tie between two numbers of tf32
+  }
+
+  // `fence` stands behind the initialisation of the mbarrier.
+  ptx::Fault run(const std::string& fence, uint8_t type = 7, ptx::TensorTies ties = ptx::TensorTies::even) {
+    Program program(".version 8.5\n.target sm_90a\n.address_size 64\n" + kPool +
+                    ".shared .align 8 .b64 barrier;\n"
+                    ".visible .entry k(.param .u64 out, .param .align 64 .b8 map[128]) {\n"
+                    ".reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>;\n"
+                    "ld.param.u64 %rd1, [out]; mov.b64 %rd2, map; cvta.param.u64 %rd3, %rd2;\n"
+                    "mov.u32 %r1, barrier; mov.u32 %r2, pool;\n"
+                    "mbarrier.init.shared::cta.b64 [%r1], 1;" +
+                    fence + R"(
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 32;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r2],
+      [%rd3, {4, -1}], [%r1];
+    WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0; @!%p1 bra WAIT;
+    mov.u32 %r3, 0;
+    COPY: add.u32 %r4, %r2, %r3; ld.shared.u32 %r5, [%r4]; st.global.u32 [%rd1], %r5;
+    add.u32 %r3, %r3, 4; add.s64 %rd1, %rd1, 4; setp.lt.u32 %p1, %r3, 32; @%p1 bra COPY;
+    ret;
+  })");
+    program.launch.shape.dynamic_shared = 1024;
+    program.launch.tensor_ties = ties;
+    program.launch.late = kLate;
+    TestMemory memory;
+    memory.add(out);
+    memory.add(tensor_);
+    struct alignas(64) Map {
+      ptx::TensorMap map;
+      char rest[128 - sizeof(ptx::TensorMap)];
+    };
+    return program.run(memory, Parameters(out.data(), Map{map(type), {}}));
+  }
+
+  std::vector<uint32_t> out = std::vector<uint32_t>(8);
+
+ private:
+  ptx::TensorMap map(uint8_t type) const {
     ptx::TensorMap made{};
     made.magic = ptx::kTensorMapMagic;
-    made.data = reinterpret_cast<uint64_t>(tensor.data());
+    made.data = reinterpret_cast<uint64_t>(tensor_.data());
     made.rank = 2;
     made.type = type;
     made.size[0] = 6 - 1;
@@ -175,46 +213,33 @@ TEST(PtxDeviceAsync, TensorCopiesFillTheOutsideAndConvert) {
     made.box[1] = 2;
     made.step[0] = made.step[1] = 1;
     return made;
-  };
-  const std::string text = ".version 8.5\n.target sm_90a\n.address_size 64\n" + kPool +
-                           ".shared .align 8 .b64 barrier;\n"
-                           ".visible .entry k(.param .u64 out, .param .align 64 .b8 map[128]) {\n"
-                           ".reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>;\n"
-                           R"(
-    ld.param.u64 %rd1, [out]; mov.b64 %rd2, map; cvta.param.u64 %rd3, %rd2;
-    mov.u32 %r1, barrier; mov.u32 %r2, pool;
-    mbarrier.init.shared::cta.b64 [%r1], 1; fence.mbarrier_init.release.cluster;
-    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 32;
-    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r2],
-      [%rd3, {4, -1}], [%r1];
-    WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0; @!%p1 bra WAIT;
-    mov.u32 %r3, 0;
-    COPY: add.u32 %r4, %r2, %r3; ld.shared.u32 %r5, [%r4]; st.global.u32 [%rd1], %r5;
-    add.u32 %r3, %r3, 4; add.s64 %rd1, %rd1, 4; setp.lt.u32 %p1, %r3, 32; @%p1 bra COPY;
-    ret;
-  })";
+  }
+  std::vector<float> tensor_ = std::vector<float>(8 * 5);
+};
+const char* const kFenceInit = "fence.mbarrier_init.release.cluster;";
+
+TEST(PtxDeviceAsync, TensorCopiesFillTheOutsideAndConvert) {
   const auto loaded = [&](uint8_t type, ptx::TensorTies ties) {
-    Program program(text);
-    program.launch.shape.dynamic_shared = 1024;
-    program.launch.tensor_ties = ties;
-    program.launch.late = kLate;
-    std::vector<uint32_t> out(8);
-    TestMemory memory;
-    memory.add(out);
-    memory.add(tensor);
-    struct alignas(64) Map {
-      ptx::TensorMap map;
-      char rest[128 - sizeof(ptx::TensorMap)];
-    };
-    const ptx::Fault fault = program.run(memory, Parameters(out.data(), Map{map(type), {}}));
+    TensorCopy copy;
+    const ptx::Fault fault = copy.run(kFenceInit, type, ties);
     EXPECT_EQ(fault.error, 0) << fault.text;
-    return out;
+    return copy.out;
   };
   constexpr uint8_t kFloat = 7, kTf32 = 11;
   const std::vector<uint32_t> plain = loaded(kFloat, ptx::TensorTies::even);
   EXPECT_EQ(plain, (std::vector<uint32_t>{0, 0, 0, 0, 0x3F801000, std::bit_cast<uint32_t>(5.0f), 0, 0}));
   EXPECT_EQ(loaded(kTf32, ptx::TensorTies::even)[4], 0x3F800000u);
   EXPECT_EQ(loaded(kTf32, ptx::TensorTies::away)[4], 0x3F802000u);
+}
+
+TEST(PtxDeviceAsync, AnMBarrierIsVisibleToTensorCopiesBehindAFence) {
+  for (const char* const fence : {kFenceInit, "fence.proxy.async.shared::cta;"})
+    EXPECT_EQ(TensorCopy().run(fence).error, 0) << fence;
+  for (const char* const other : {"", "fence.acq_rel.cluster;"}) {  // of the generic proxy alone
+    const ptx::Fault fault = TensorCopy().run(other);
+    EXPECT_NE(fault.text.find("neither fence.mbarrier_init nor fence.proxy.async"), std::string::npos)
+        << other << fault.text;
+  }
 }
 
 // 1 + x + y by a product with two columns, (x, y) being: 1.5 * 2^-24 and 0, of which only the rounding to

@@ -172,20 +172,18 @@ TEST(PtxDeviceProxies, AnMBarrierIsVisibleToTheClusterBehindAFence) {
   EXPECT_EQ(fault.error, 0) << fault.text;
 }
 
-TEST(PtxDeviceProxies, AnMBarrierIsVisibleToBulkCopiesBehindAFence) {
-  const std::string before =
-                        "mov.u32 %r1, barrier; mov.u32 %r2, pool; mbarrier.init.shared::cta.b64 [%r1], 1;\n",
-                    after = R"(
+// cuda::memcpy_async() of CCCL makes such copies, and no fence. Of tensor copies see device_async.cpp.
+TEST(PtxDeviceProxies, ABulkCopySeesTheMBarriersOfItsBlockWithoutAFence) {
+  const std::string body = R"(
+    mov.u32 %r1, barrier; mov.u32 %r2, pool; mbarrier.init.shared::cta.b64 [%r1], 1;
     mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 64;
     cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd1], 64, [%r1];
     WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0; @!%p1 bra WAIT;
     )";
-  const char* const part = "neither fence.mbarrier_init nor fence.proxy.async";
-  check_rule({before, "fence.mbarrier_init.release.cluster;", after, part, 1});
-  check_rule({before, "fence.proxy.async.shared::cta;", after, part, 1});
-  // Other fences are of the generic proxy alone.
-  EXPECT_EQ(run_rule(before + "fence.acq_rel.cluster;" + after, {"", "", "", "", 1}, false).error,
-            kLaunchFailure);
+  for (const bool late : {false, true}) {
+    const ptx::Fault fault = run_rule(body, {"", "", "", "", 1}, late);
+    EXPECT_EQ(fault.error, 0) << fault.text;
+  }
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ void load(Warp& warp, const Instruction& instruction, uint32_t lanes) {
       check_global(warp, from, bytes, Access::read);
     }
     const uint32_t mask = receiving_blocks(warp, operands[4], lane, to);
-    check_mbarriers_of_copy(*warp.block, mask, barrier & kOffsetMask);
+    check_mbarriers_of_copy(*warp.block, mask, barrier & kOffsetMask, false);
     Cluster* const cluster = warp.block->cluster;
     Block* const self = warp.block;
     for (uint32_t rank = 0; rank < cluster->blocks.size(); ++rank) {

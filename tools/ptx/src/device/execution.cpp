@@ -17,9 +17,9 @@ namespace ptx {
 namespace {
 
 constexpr int32_t kNowhere = std::numeric_limits<int32_t>::max();
-// A fruitless attempt counts as so many instructions of a slice, because what the warp waits for may be done
-// by its other lanes or other warps. Not in drawn slices, which are short.
-constexpr int64_t kCostOfAttempt = 4000, kLeastSliceWithCost = 100'000;
+// A slice ends after so many fruitless attempts, because what the warp waits for may be done by its other lanes
+// or other warps.
+constexpr int64_t kAttempts = 50;
 
 void save_places(Warp& warp) {
   for (uint32_t m = warp.active; m != 0; m &= m - 1) warp.lane_pc[std::countr_zero(m)] = warp.pc;
@@ -219,7 +219,7 @@ Pause execute(Warp& warp, const Code& code, int64_t slice, int64_t* executed) {
   }
   const Instruction* const instructions = code.instructions.data();
   uint64_t* const counts = warp.block->launch->counts;
-  const int64_t cost = slice >= kLeastSliceWithCost ? kCostOfAttempt : 0;
+  const int64_t cost = slice / kAttempts;
   int64_t left = slice, costs = 0;
   for (;;) {
     const Instruction& instruction = instructions[warp.pc];

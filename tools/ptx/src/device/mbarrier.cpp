@@ -167,13 +167,16 @@ void check_visible(const Block& self, const MBarrier& barrier, uint32_t address)
          barrier.initialiser, ", which has initialised it, has not executed fence.mbarrier_init");
 }
 
-void check_mbarriers_of_copy(const Block& self, uint32_t blocks, uint32_t offset) {
+void check_mbarriers_of_copy(const Block& self, uint32_t blocks, uint32_t offset, bool is_tensor_copy) {
   for (const auto& block : self.cluster->blocks) {
     if (!(blocks >> block->rank & 1)) continue;
     const auto found = block->mbarriers.find(offset);
     if (found == block->mbarriers.end()) continue;
     const uint32_t address = offset | block->rank << kRankShift;
-    if (block.get() != &self) check_visible(self, found->second, address);
+    if (block.get() != &self)
+      check_visible(self, found->second, address);
+    else if (!is_tensor_copy)
+      continue;
     if (self.launch->launch.checks.proxies && !found->second.visible_to_copies)
       fail(kLaunchFailure, "a bulk copy uses the mbarrier at ", hex(address), ", and thread ",
            found->second.initialiser, ", which has initialised it, has executed neither fence.mbarrier_init ",

@@ -14,8 +14,8 @@ MBarrier& find_mbarrier(const Warp& warp, uint32_t address);
 // An access to an mbarrier of another block: the thread that initialised it must have made that visible.
 void check_visible(const Block& self, const MBarrier& barrier, uint32_t address);
 // The same of a bulk copy that completes at the mbarriers of `blocks`, and that accesses them by the async
-// proxy.
-void check_mbarriers_of_copy(const Block& self, uint32_t blocks, uint32_t offset);
+// proxy. Those of its own block need a fence for tensor copies only: cuda::memcpy_async() has none.
+void check_mbarriers_of_copy(const Block& self, uint32_t blocks, uint32_t offset, bool is_tensor_copy);
 // The lanes make the mbarriers that they initialised visible.
 struct Visibility {
   bool to_cluster, to_copies;

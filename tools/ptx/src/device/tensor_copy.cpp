@@ -297,7 +297,7 @@ void load(Warp& warp, const Instruction& instruction, uint32_t lanes) {
     check_box_address(to);
     const Coordinates coordinates = coordinates_of(warp, instruction, 4, instruction.option, lane);
     const uint32_t mask = receiving_blocks(warp, instruction.operands[3], lane, to);
-    check_mbarriers_of_copy(*warp.block, mask, barrier & kOffsetMask);
+    check_mbarriers_of_copy(*warp.block, mask, barrier & kOffsetMask, true);
     Cluster* const cluster = warp.block->cluster;
     for (uint32_t rank = 0; rank < cluster->blocks.size(); ++rank) {
       if (!(mask >> rank & 1)) continue;
