@@ -17,8 +17,8 @@ namespace ptx {
 namespace {
 
 constexpr int32_t kNowhere = std::numeric_limits<int32_t>::max();
-// A slice ends after so many fruitless attempts, because what the warp waits for may be done by its other lanes
-// or other warps.
+// A slice ends after so many fruitless attempts, because what the warp waits for may be done by its other
+// lanes or other warps.
 constexpr int64_t kAttempts = 50;
 
 void save_places(Warp& warp) {
