@@ -137,6 +137,10 @@ TEST(GemmBatched, ReadsNoPointersWithoutSummands) {
   ASSERT_TRUE(ok(gemm_batched(c.view(), MatrixPointersView<const float>{nullptr, 2, 3, 0},
                               MatrixPointersView<const float>{nullptr, 2, 0, 5}, {.beta = 2}, stream)));
   for (const size_t i : {0, 1}) EXPECT_TRUE(all_equal_bits(c.download(i), std::vector<float>(15, 14)));
+  const auto* const nowhere = reinterpret_cast<const float* const*>(uintptr_t{16});
+  ASSERT_TRUE(ok(gemm_batched(c.view(), MatrixPointersView<const float>{nowhere, 2, 3, 0},
+                              MatrixPointersView<const float>{nowhere, 2, 0, 5}, {.beta = 0.5f}, stream)));
+  for (const size_t i : {0, 1}) EXPECT_TRUE(all_equal_bits(c.download(i), std::vector<float>(15, 7)));
   const Buffer<const float*> wild(
       std::vector<const float*>(2, reinterpret_cast<const float*>(uintptr_t{12})));
   ASSERT_TRUE(ok(gemm_batched(c.view(), MatrixPointersView<const float>{wild.data(), 2, 3, 4},

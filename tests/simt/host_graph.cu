@@ -252,6 +252,24 @@ TEST_F(HostGraph, AnEmptyGraphKeepsTheOrder) {
   CUDA_ERROR(cudaGraphExecDestroy(exec), cudaErrorInvalidResourceHandle);
 }
 
+TEST_F(HostGraph, AnEventThatIsAwaitedTwiceIsOneDependency) {
+  const cudaStream_t fork = make_stream();
+  begin();
+  add_digit(stream_, out_, 1);
+  CUDA_OK(cudaEventRecord(event_, stream_));
+  for (int i = 0; i < 2; ++i) CUDA_OK(cudaStreamWaitEvent(fork, event_));
+  add_digit(fork, out_, 2);
+  CUDA_OK(cudaEventRecord(event_, fork));
+  for (int i = 0; i < 2; ++i) CUDA_OK(cudaStreamWaitEvent(stream_, event_));
+  cudaGraph_t graph = nullptr;
+  CUDA_OK(cudaStreamEndCapture(stream_, &graph));
+  size_t edges = 0;
+  CUDA_OK(cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &edges));
+  EXPECT_EQ(edges, 1u);
+  CUDA_OK(cudaGraphDestroy(graph));
+  CUDA_OK(cudaStreamDestroy(fork));
+}
+
 TEST_F(HostGraph, UnjoinedWorkIsRefused) {
   const cudaStream_t fork = make_stream();
   begin();

@@ -398,6 +398,10 @@ TEST_F(HostMemory, RegisteredMemoryIsPinned) {
   CUDA_OK(cudaHostRegister(h, 100, cudaHostRegisterPortable | cudaHostRegisterMapped));
   for (char* inside : {h, h + 99, h - 1})
     CUDA_ERROR(cudaHostRegister(inside, 2, cudaHostRegisterDefault), cudaErrorHostMemoryAlreadyRegistered);
+  for (char* beside : {h + 100, h - 2}) {
+    CUDA_OK(cudaHostRegister(beside, 2, cudaHostRegisterDefault));
+    CUDA_OK(cudaHostUnregister(beside));
+  }
   CUDA_ERROR(cudaFreeHost(h), cudaErrorInvalidValue);
   cudaPointerAttributes attributes;
   for (const auto& [pointer, type] :

@@ -126,6 +126,18 @@ TEST_F(HostPeer, CopiesNeedNoAccess) {
   EXPECT_EQ(read(p_[1]), 9);
 }
 
+TEST_F(HostPeer, ResettingADeviceEndsTheAccessToIt) {
+  CUDA_OK(cudaDeviceEnablePeerAccess(1, 0));
+  CUDA_OK(cudaSetDevice(1));
+  CUDA_OK(cudaDeviceReset());
+  p_[1] = allocate<int>(4);
+  CUDA_OK(cudaSetDevice(0));
+  CUDA_ERROR(cudaDeviceDisablePeerAccess(1), cudaErrorPeerAccessNotEnabled);
+  const auto config = shape(1, 1);
+  CUDA_OK(cudaLaunchKernelEx(&config, add_from, p_[0], p_[1]));
+  EXPECT_NE(fault().find("memory of device 1"), std::string::npos);
+}
+
 TEST_F(HostPeer, RefusesBadCalls) {
   int value = -1;
   CUDA_OK(cudaDeviceCanAccessPeer(&value, 0, 1));

@@ -53,6 +53,21 @@ TEST(Trace, RecordsBeginAndDuration) {
   EXPECT_LE(spans[0].end_us, all + 1000);
 }
 
+TEST(Trace, RefusesRanksThatItDoesNotHave) {
+  for (const int rank : {-1, 1}) {
+    Trace trace({0});
+    { const Trace::Scope span = trace.scope("product", "test", rank, "compute", nullptr); }
+    try {
+      static_cast<void>(trace.collect());
+      ADD_FAILURE() << rank;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status().code(), StatusCode::bad_argument) << rank;
+      EXPECT_STREQ(error.what(),
+                   concat("trace: the span product is of rank ", rank, ", the trace has 1 rank").c_str());
+    }
+  }
+}
+
 #ifdef __SIMT__
 // The trace begins while device 1 is busy: its first event is later than that of device 0, and the times of
 // both count from the call.

@@ -67,6 +67,14 @@ TEST_F(LostModel, ALossThatIsNotFinite) {
   save_parameters(parameters_, *model_);
 }
 
+TEST_F(LostModel, IsFoundAgainByItsCheckpoint) {
+  step(std::numeric_limits<float>::infinity());
+  load_checkpoint(training_, *model_, *sgd_);
+  step();
+  save_checkpoint(training_, *model_, *sgd_, {});
+  EXPECT_NE(read_text(training_), before_.first) << "the step after it has not trained";
+}
+
 // The step is enqueued on the first rank but not on the second.
 TEST_F(LostModel, AStepThatFailsHalfWay) {
   class Half : public BatchIterator {

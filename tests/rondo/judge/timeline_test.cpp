@@ -55,6 +55,18 @@ TEST(JudgeTimeline, AnEngineDoesOneThingAtATime) {
   EXPECT_DOUBLE_EQ(seconds({launch(0), launch(1)}), kernel);
 }
 
+TEST(JudgeTimeline, TheDirectionsOfALinkAreIndependent) {
+  const auto kernel = [](uint64_t read, uint64_t written) {
+    CountedOperation operation = launch(0);
+    operation.host_link.read = read, operation.host_link.written = written;
+    return seconds({operation});
+  };
+  const double one = kernel(1 << 30, 0);
+  EXPECT_GT(one, kernel(0, 0));
+  EXPECT_DOUBLE_EQ(kernel(1 << 30, 1 << 30), one);
+  EXPECT_DOUBLE_EQ(kernel(0, 1 << 30), one);
+}
+
 TEST(JudgeTimeline, ACopyBetweenDevicesNeedsBoth) {
   const double one = seconds({copy(0, 1)});
   EXPECT_LT(one, seconds({copy(kHost, 0)}));                             // NVLink

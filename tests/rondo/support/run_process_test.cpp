@@ -37,6 +37,17 @@ TEST(RunProcess, FilesHaveALimit) {
   EXPECT_EQ(std::filesystem::file_size(output), 5000u);
 }
 
+TEST(RunProcess, LeavesNoDescriptorsOpen) {
+  const auto open_files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const TemporaryFolder folder("rondo-process");
+  const auto before = open_files();
+  run_process({"true"}, {.standard_output = folder.path() / "output"});
+  EXPECT_THROW(run_process({"/no/such/program"}, {}), Error);
+  EXPECT_EQ(open_files(), before);
+}
+
 using Handler = void (*)(int);
 
 Handler handler_of_interrupts() {
