@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv_plan.h>
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+#include <rondo/kernels/conv/implicit_gemm/wgmma/wgmma_conv.h>
 #include <rondo/kernels/conv/workspace_bound.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/kernels/reference/gpus.h>
@@ -174,6 +176,22 @@ TEST(ConvPlan, TheMethodDependsOnShapeAndOptions) {
   EXPECT_EQ(method(forward, none, automatic), ConvMethod::implicit_gemm);
   EXPECT_EQ(method(data_gradient, none, automatic), ConvMethod::implicit_gemm);
   EXPECT_EQ(method(filter_gradient, none, automatic), ConvMethod::winograd);
+}
+
+// Images that do not fill the boxes of the wgmma kernel have sums of more rows than pixels.
+TEST(ConvWorkspace, HasRoomForTheSumsOfBoxes) {
+  int64_t more = 0;
+  for (const int64_t side : {5, 7, 9, 14, 20}) {
+    const ConvCase c = {
+        .n = 3, .h = side, .w = side, .c = 64, .k = 64, .r = 3, .s = 3, .options = {.pad_h = 1, .pad_w = 1}};
+    const ConvGeometry g = geometry_of(c);
+    const int64_t parts = most_moment_parts(g, Arithmetic::bf16);
+    if (parts == 0) continue;  // the kernel that splits the sums computes none
+    const WgmmaConvPixels pixels = choose_wgmma_conv_pixels(ConvOperation::forward, g);
+    EXPECT_GE(parts, wgmma_moment_parts(g, pixels)) << side;
+    more += wgmma_moment_parts(g, pixels) > (g.output_pixels + kMomentRows - 1) / kMomentRows;
+  }
+  EXPECT_GT(more, 0) << "no shape shows the difference";
 }
 
 // The workspace that is bounded for many images is enough for fewer of them.

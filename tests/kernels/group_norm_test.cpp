@@ -6,6 +6,7 @@
 #include <rondo/tests/kernels/row_operands.h>
 #include <rondo/tests/support/compare.h>
 
+#include <array>
 #include <cmath>
 
 namespace rondo::test {
@@ -221,6 +222,26 @@ TEST(GroupNorm, ImagesAreIndependent) {
   EXPECT_TRUE(all_equal_bits(Floats(got.begin() + one.size(), got.begin() + 2 * one.size()), want));
   for (size_t i = 0; i < static_cast<size_t>(one.size()); ++i)
     ASSERT_EQ(std::isnan(got[i]), i % 24 < 4) << i;  // only the group of the NaN
+}
+
+TEST(GroupNorm, EachParameterGradientMayBeOmitted) {
+  const Stream stream;
+  const Images images = {2, 5, 5, 12, 3};
+  const GuardedBuffer<float> x(normal_values(images.size(), 1)), dy(normal_values(images.size(), 2));
+  GuardedBuffer<float> mean(normal_values(6, 3)), inv_std(Floats(6, 1));
+  GuardedBuffer<unsigned char> workspace(group_norm_backward_workspace_bytes(2, 25, 12, 3));
+  const auto gradients = [&](bool of_gamma, bool of_beta) {
+    GuardedBuffer<float> dx(images.size()), dgamma(12), dbeta(12);
+    EXPECT_TRUE(ok(group_norm_backward(images.view(dx.data()), of_gamma ? dgamma.view() : VectorView<float>{},
+                                       of_beta ? dbeta.view() : VectorView<float>{}, images.view(dy.data()),
+                                       {images.view(x.data()), mean.view(), inv_std.view()}, {}, 3,
+                                       workspace.workspace(), stream)));
+    return std::array{dx.download(), dgamma.download(), dbeta.download()};
+  };
+  const auto both = gradients(true, true), gamma = gradients(true, false), beta = gradients(false, true);
+  EXPECT_TRUE(all_equal_bits(gamma[1], both[1]));
+  EXPECT_TRUE(all_equal_bits(beta[2], both[2]));
+  for (const auto& one : {gamma, beta, gradients(false, false)}) EXPECT_TRUE(all_equal_bits(one[0], both[0]));
 }
 
 TEST(GroupNorm, WithoutImagesTheParameterGradientsAreZero) {
