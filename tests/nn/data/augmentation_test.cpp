@@ -195,9 +195,9 @@ TEST(AugmentedImages, AreNotThoseOfAnEvaluation) {
   }
 }
 
-// The sum of the squares times their number does not fit in 64 bits.
+// The variance times the square of the number of bytes does not fit in 64 bits.
 TEST(NormalizeOf, TakesManyBytes) {
-  std::vector<uint8_t> bytes(20'000'000);
+  std::vector<uint8_t> bytes(32'000'000);
   for (size_t i = 1; i < bytes.size(); i += 2) bytes[i] = 255;
   const std::vector<uint8_t> labels(2);
   const Normalize n = normalize_of({{1, static_cast<int64_t>(bytes.size()) / 2, 1}, bytes, labels});
