@@ -71,8 +71,8 @@ class Turns {
         const bool loaded = perform_loads(round);
         if (round == Round::progress || loaded) {
           reset();
-          if (since_exit_ > kUntilAnother) start_another();
-        } else if (!start_another()) {
+          if (since_exit_ > kUntilAnother) start_others();
+        } else if (!start_others()) {
           wait_or_fail(round);
         }
       }
@@ -187,14 +187,19 @@ class Turns {
     return performed;
   }
 
-  // Blocks that wait for blocks that have not started.
-  bool start_another() {
+  // Blocks that wait for blocks that have not started: as many again start, because with each alone a chain of
+  // blocks would take a round of all for every one of them.
+  bool start_others() {
     if (!launch_.another_cluster) return false;
-    const std::optional<uint64_t> number = launch_.another_cluster();
     since_exit_ = 0;
-    if (!number) return false;
-    add(*number);
-    return true;
+    bool started = false;
+    for (size_t n = resident_.size(); n > 0; --n) {
+      const std::optional<uint64_t> number = launch_.another_cluster();
+      if (!number) break;
+      add(*number);
+      started = true;
+    }
+    return started;
   }
 
   void reset() {
