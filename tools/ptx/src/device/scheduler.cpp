@@ -187,8 +187,8 @@ class Turns {
     return performed;
   }
 
-  // Blocks that wait for blocks that have not started: as many again start, because with each alone a chain of
-  // blocks would take a round of all for every one of them.
+  // Blocks that wait for blocks that have not started: as many again start, because with each alone a chain
+  // of blocks would take a round of all for every one of them.
   bool start_others() {
     if (!launch_.another_cluster) return false;
     since_exit_ = 0;
