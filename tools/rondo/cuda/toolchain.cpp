@@ -58,7 +58,7 @@ bool is_one_of(const std::string& word, std::initializer_list<const char*> words
   return false;
 }
 
-// Not clang, which does not know the option that is for it.
+// Clang does not know the option that code_options() adds for g++ 12.
 bool is_gcc_12(const std::string& compiler, const fs::path& folder) {
   const std::string version = (folder / "compiler_version").string();
   const ProcessEnd end = run_process({compiler, "-dumpfullversion"},

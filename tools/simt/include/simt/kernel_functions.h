@@ -6,7 +6,6 @@
 #include <simt/builtins.h>
 #include <simt/launch.h>
 
-
 template <class... Parameters>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value) {
   simt::detail::name_kernel(kernel);
